@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* main(): runs a helper process by argv[0], the front for root, or a user's own depd. */
+/*
+ * main() of depd.  argv[0] selects a helper process or an instance.  Otherwise root gets the front
+ * process, any other user a depd of one process.
+ */
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
@@ -42,13 +45,13 @@ static int serve(struct depd *d)
 	fd = listen_on(d->fdstore, d->rundir, "control", given.socket, "depd.sock", 0600);
 	ret = fd < 0 ? fd : control_open(&d->control, d->loop, fd, &ops);
 	if (ret)
-		return core_fail(ret, "the control socket");
+		return core_fail(ret, "cannot open the control socket");
 	fd = listen_on(d->fdstore, d->rundir, "metrics", given.metrics, "metrics.sock", 0660);
 	ret = fd < 0 ? fd : metrics_open(&d->metrics, d->loop, fd, &ops);
-	return ret ? core_fail(ret, "the metrics socket") : 0;
+	return ret ? core_fail(ret, "cannot open the metrics socket") : 0;
 }
 
-/* A user's own depd, which has no front. */
+/* Run the depd of a user other than root: one process that accepts clients and records. */
 static int own_run(struct depd *d)
 {
 	char why[CONTROL_WHY] = "";
@@ -79,7 +82,7 @@ static int own_run(struct depd *d)
 	rules_folders(d);
 	policy_start(d);
 	notify_ready();
-	log_msg(LOG_INFO, 0, "depd %s serves %s", ADEPT_VERSION, d->rundir);
+	log_msg(LOG_INFO, 0, "depd %s is ready, its run directory is %s", ADEPT_VERSION, d->rundir);
 	return core_run(d);
 }
 

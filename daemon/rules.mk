@@ -21,11 +21,11 @@ $(B)/depd: $(DEPD_OBJ) $(B)/libdep.a
 	$(call msg,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(SANFLAGS) -o $@ $^ $(DEPD_LIBS) $(LIBS)
 
-# ---- the BPF programs: $(B)/bpf/exec.skel.h has them for exec_watch.c ----
+# ---- BPF programs: exec_watch.c includes the generated $(B)/bpf/exec.skel.h ----
 
 CLANG ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /sbin/bpftool) bpftool)
-# BPF_PROG() names a parameter that programs do not use.
+# BPF_PROG() declares a context parameter that not every program uses.
 BPFFLAGS := -target bpf -D__TARGET_ARCH_x86 -O2 -g $(WARN) -Wno-unused-parameter \
 	    $(addprefix -I/usr/include/,$(shell $(CC) -print-multiarch))
 
@@ -45,11 +45,11 @@ $(B)/host/daemon/pending/exec_watch.o: $(B)/bpf/exec.skel.h
 
 # ---- tests ----
 
-# What needs no BPF: depctl has it, too.
+# Tests the code of the policy that needs no BPF.
 $(B)/tests/test_policy: $(call unit_obj,test_policy) $(POLICY_OBJ) \
 			$(B)/host/daemon/pending/kernel_rules.o
 
-# The guest's: tests/vm/t_policy.
+# Test program of tests/vm/t_policy, which runs it in a virtual machine.
 WATCH_OBJ := $(patsubst %,$(B)/host/daemon/%.o,pending/exec_watch pending/pending pending/watchdog \
 	      pending/kernel_rules)
 $(B)/tests/policy_vm: $(B)/host/tests/vm/policy.o $(B)/host/tests/vm/policy_record.o \
@@ -106,7 +106,7 @@ $(B)/tests/test_tracer: $(call unit_obj,test_tracer) $(call depd_obj,injector/tr
 			$(B)/libdep.a
 $(addprefix $(B)/tests/test_,fdstore sd_notify): private HOSTLIBS := -lsystemd
 
-# What depd does with systemd, without the rest of depd.
+# Test driver: runs depd's fd store under systemd without the rest of depd.
 $(B)/tests/keep_driver: tests/vm/keep_driver.c $(KEEP_OBJ) $(B)/host/daemon/base/log.o
 	@mkdir -p $(@D)
 	$(call msg,CC,$@)

@@ -378,7 +378,7 @@ expect 0 '"name":"all","path":"\*"' "" "$depctl" policy check --json depd.conf
 printf '[rule a]\n  com = x\n' >bad.conf
 expect 1 "" "^bad.conf:2:3: .*did you mean .comm" "$depctl" policy check bad.conf
 head -c 2000000 /dev/zero >bad.conf
-expect 1 "" "^bad.conf: It is larger" "$depctl" policy check bad.conf
+expect 1 "" "^bad.conf: the file is larger" "$depctl" policy check bad.conf
 expect 1 "" "cannot be opened" "$depctl" policy check none.conf
 expect 2 "" "only command is: check" "$depctl" policy
 expect 2 "" "only command is: check" "$depctl" policy chock bad.conf

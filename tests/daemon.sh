@@ -418,7 +418,7 @@ for how in kill_tracer kill_both; do
 			pass "$how: $images images recorded, $native native, $died died"
 	fi
 done
-grep -q "has ended: what it followed" "$tmp/log" || fail "the tracer's end is not logged"
+grep -q "has ended: programs whose execve" "$tmp/log" || fail "the tracer's end is not logged"
 
 # A hanging tracer is detected and killed.
 stop_tracer() {
@@ -492,7 +492,7 @@ kill_depd
 start
 wait $job
 s=$?
-[ $s = 0 ] && [ ! -s keep.err ] && grep -q "another one has the session files" "$tmp/log"
+[ $s = 0 ] && [ ! -s keep.err ] && grep -q "a new one has the session files" "$tmp/log"
 check $? "the holder was killed, then depd" "status $s, $(cat keep.err)"
 good "the holder was killed, then depd" keep.dep
 rm -rf keep.dep new.dep

@@ -364,7 +364,7 @@ for n in 1 2 3; do
 done
 wait "${recorder[@]}"
 if searched many.1.dep && searched many.2.dep && [ ! -e many.3.dep/races.txt ] &&
-	grep -q "session [0-9]*: is not searched for races: 2 sessions are" searching.log; then
+	grep -q "session [0-9]*: no race detection: it runs for 2 sessions" searching.log; then
 	pass "no more at a time than it may"
 else
 	fail "no more at a time than it may: $(worst searching.log 20)"

@@ -119,7 +119,7 @@ wait "$depd_pid" 2>/dev/null
 kill_depctl
 start
 gone d
-grep -q "nobody kept its session file" "$tmp/log" || fail "the session was kept"
+grep -q "its session file was not kept" "$tmp/log" || fail "the session was kept"
 untouched "depctl, depd and its holder are killed" d
 
 # A living recorder removes its own store.

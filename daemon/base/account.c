@@ -5,7 +5,8 @@
 
 #include "account.h"
 
-#define FORGET_NS	60000000000ull	/* after that long all token buckets are full again */
+/* Unused accounts are freed after this time, when all their token buckets are full again. */
+#define FORGET_NS	60000000000ull
 
 static const uint64_t limits[ACCOUNT_KINDS] = {
 	[ACCOUNT_INSTANCES] = ACCOUNT_INSTANCES_MAX,
@@ -19,7 +20,7 @@ static const uint64_t limits[ACCOUNT_KINDS] = {
 	[ACCOUNT_FDS] = ACCOUNT_INSTANCES_MAX * ACCOUNT_FDS_MAX,
 };
 
-/* Token buckets: tokens added each second, and capacity. */
+/* Rate limits as token buckets: @every_s tokens are added each second, up to @most tokens. */
 static const struct {
 	uint32_t every_s, most;
 } rates[ACCOUNT_RATES] = {
@@ -34,8 +35,8 @@ struct account {
 	uid_t uid;
 	uint64_t used[ACCOUNT_KINDS], refused, seen_ns;
 	struct {
-		uint64_t units;		/* billionths of a token */
-		uint64_t ns;		/* time of @units; 0: never used, the bucket is full */
+		uint64_t units;		/* tokens in the bucket, in billionths */
+		uint64_t ns;		/* when @units was updated; 0: never, the bucket is full */
 	} rate[ACCOUNT_RATES];
 };
 

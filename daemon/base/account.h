@@ -18,25 +18,25 @@ enum account_what {
 	ACCOUNT_INSTANCES,	/* running instances; one for each set of credentials */
 	ACCOUNT_DIRECTORIES,	/* directories of instances, including instances that ended */
 	ACCOUNT_WAITING,	/* clients that no instance has accepted yet */
-	ACCOUNT_USED,		/* pending processes that match a rule and are not attached yet */
-	/* From here on: reported by instances or read from the kernel, never refused */
+	ACCOUNT_USED,		/* processes stopped at exec for a rule and not attached yet */
+	/* The following are reported by instances or read from the kernel. */
 	ACCOUNT_SESSIONS,
 	ACCOUNT_CLIENTS,
 	ACCOUNT_MEMORY,		/* resident bytes */
 	ACCOUNT_FDS,
 	ACCOUNT_QUEUED,		/* lag: bytes published by programs and not stored yet */
-	ACCOUNT_USED_KINDS,	/* kinds before this one are credited; later ones only grow */
-	ACCOUNT_STORED = ACCOUNT_USED_KINDS,	/* bytes */
+	ACCOUNT_USED_KINDS,	/* the kinds before can decrease, the following only grow */
+	ACCOUNT_STORED = ACCOUNT_USED_KINDS,	/* bytes written to stores */
 	ACCOUNT_CPU,		/* ns of processor time */
 	ACCOUNT_KINDS
 };
 
-/* Token buckets; account.c has their rates. */
+/* Actions with a rate limit (token bucket); account.c sets the rates. */
 enum account_rate {
 	RATE_CONNECTS,
 	RATE_STARTS,
 	RATE_IDS,
-	RATE_MISSED,		/* messages about processes that run unrecorded */
+	RATE_MISSED,		/* log messages about processes that run unrecorded */
 	ACCOUNT_RATES
 };
 
@@ -47,9 +47,9 @@ enum account_rate {
 #define ACCOUNT_WAITING_MAX	64u
 #define ACCOUNT_USED_MAX	128u
 #define ACCOUNT_CLIENTS_MAX	64
-#define ACCOUNT_FDS_MAX		4096u		/* of an instance */
-#define ACCOUNT_MEMORY_BASE	(256ull << 20)	/* data of an instance.. */
-#define ACCOUNT_MEMORY_SESSION	(8ull << 20)	/* ..and for each session */
+#define ACCOUNT_FDS_MAX		4096u		/* open descriptors of one instance */
+#define ACCOUNT_MEMORY_BASE	(256ull << 20)	/* bytes of one instance without sessions */
+#define ACCOUNT_MEMORY_SESSION	(8ull << 20)	/* additional bytes for each session */
 
 /** struct account_info - copy of an account, for reports */
 struct account_info {
@@ -64,29 +64,29 @@ void accounts_close(struct accounts *a);
 /**
  * account_of() - find or create the account of the person that @uid belongs to
  *
- * Valid as long as it is charged with anything; see accounts_free_unused().
+ * accounts_free_unused() does not free the account while it is charged with anything.
  * Return: the account; NULL: no memory.
  */
 struct account *account_of(struct accounts *a, uid_t uid);
 uid_t account_uid(const struct account *a);
-/** account_get() - charge @n units.  Return: 0; -EUSERS: beyond the limit, counted as refused */
+/** account_get() - charge @n units.  Return: 0; -EUSERS: above the limit, counted as refused */
 int account_get(struct account *a, enum account_what what, uint64_t n);
-/** account_put() - credit @n units */
+/** account_put() - give back @n units that account_get() has charged */
 void account_put(struct account *a, enum account_what what, uint64_t n);
 /** account_report() - replace a reported value @before by @now, without checking the limit */
 void account_report(struct account *a, enum account_what what, uint64_t before, uint64_t now);
-/** account_left() - units that can still be charged */
+/** account_left() - units that can still be charged without exceeding the limit */
 uint64_t account_left(const struct account *a, enum account_what what);
-/** account_rate() - take up to @n tokens of a bucket.  Return: the number taken */
+/** account_rate() - take up to @n tokens from the bucket @what.  Return: the number taken */
 uint32_t account_rate(struct account *a, enum account_rate what, uint32_t n, uint64_t now_ns);
 /** account_refused() - count one more refusal */
 void account_refused(struct account *a);
-/** accounts_free_unused() - free accounts that hold nothing and have full token buckets */
+/** accounts_free_unused() - free accounts without charges whose token buckets are full */
 void accounts_free_unused(struct accounts *a, uint64_t now_ns);
 /** accounts_list() - copy up to @max accounts to @out.  Return: the number copied */
 size_t accounts_list(const struct accounts *a, struct account_info *out, size_t max);
 
-/* ---- subuid.c ---- */
+/* ---- subordinate uids: subuid.c ---- */
 
 struct subuids;
 
@@ -96,8 +96,8 @@ void subuid_close(struct subuids *s);
 /**
  * subuid_owner() - find the owner of a subordinate uid
  *
- * Reads the subuid file again if it has changed.
- * Return: the owner; @uid itself if it is no subordinate uid.
+ * Reads the subuid(5) file again if it has changed.
+ * Return: the owner; @uid itself if it is not a subordinate uid.
  */
 uid_t subuid_owner(struct subuids *s, uid_t uid);
 

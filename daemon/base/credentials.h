@@ -16,7 +16,7 @@ struct user {
 	int ngroups;
 };
 
-/** user_self() - credentials of this process; no groups if it has more than USER_GROUPS_MAX */
+/** user_self() - get this process's credentials; no groups if there are over USER_GROUPS_MAX */
 void user_self(struct user *u);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Log lines to the journal, to stderr, or to the front's pipe. */
+/* Write log lines to the journal, to stderr, or through a pipe to the front process. */
 #define SD_JOURNAL_SUPPRESS_LOCATION
 #include <stdarg.h>
 #include <stdbool.h>
@@ -25,7 +25,7 @@ void log_open(const char *(*store)(uint32_t session))
 	store_of = store;
 	journal = stream && sscanf(stream, "%llu:%llu", &dev, &ino) == 2 &&
 		  !fstat(STDERR_FILENO, &st) && st.st_dev == dev && st.st_ino == ino;
-	/* systemd may have connected stderr to another log that reads "<N>": sd-daemon(3). */
+	/* systemd can send stderr to a log other than the journal: "<N>" is the priority. */
 	prefix = !journal && notify_is_service() && !isatty(STDERR_FILENO);
 }
 
@@ -70,7 +70,7 @@ void log_msg(int priority, uint32_t session, const char *fmt, ...)
 	vsnprintf(text + n, sizeof(text) - n, fmt, ap);
 	va_end(ap);
 	if (piped) {
-		/* One write for the whole line. */
+		/* One write() for the line, so that writes of other processes cannot split it. */
 		dprintf(STDERR_FILENO, "<%d>%u %s\n", priority, session, text);
 		return;
 	}

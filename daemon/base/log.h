@@ -11,8 +11,9 @@
 
 /**
  * log_open() - choose between journal and stderr
- * @store: returns the directory of a session's store for the field ADEPT_STORE, or NULL if it has
- *	   none.  log_msg() calls it in its own thread.  NULL: no field ADEPT_STORE.
+ * @store: callback that returns the directory of a session's store for the journal's field
+ *	   ADEPT_STORE, or NULL if the session has no store; runs in the thread that calls
+ *	   log_msg().  NULL: entries have no field ADEPT_STORE.
  */
 void log_open(const char *(*store)(uint32_t session));
 
@@ -21,7 +22,7 @@ void log_through_pipe(void);
 
 /**
  * log_msg() - log a line
- * @priority: LOG_ERR..
+ * @priority: LOG_ERR, LOG_WARNING and so on, see syslog(3)
  * @session: session that the line is about, for the field ADEPT_SESSION; 0: none
  */
 void log_msg(int priority, uint32_t session, const char *fmt, ...)

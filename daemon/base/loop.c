@@ -2,15 +2,16 @@
 /*
  * The event loop.
  *
- * A watch is a single-shot IORING_OP_POLL_ADD, which is armed again after each call of ready().
- * This makes it level-triggered, as multishot poll is not.  The new entry is part of a submission
- * that is made in any case.  io_uring always reports POLLRDHUP, even if it was not asked for.  If
- * POLLRDHUP is the only event, the watch continues as multishot poll: a single-shot poll would
- * complete again at once.
+ * A watch is a single-shot poll request (IORING_OP_POLL_ADD), which is armed again after each call
+ * of ready().  This makes watches level-triggered; multishot poll is edge-triggered.  Arming costs
+ * no system call: the request is part of the submission with which the loop waits.
  *
- * Each watch or operation has a slot.  Its id consists of the slot's number and generation, and is
- * the user_data of its completions.  A completion whose generation is not the slot's present one
- * belongs to a removed watch or operation and is ignored.
+ * io_uring always reports POLLRDHUP, even if it is not requested.  If POLLRDHUP is the only event,
+ * the watch continues with multishot poll, since single-shot poll would complete at once each time.
+ *
+ * Each watch or operation has a slot.  Its id consists of the slot's number and generation; the
+ * kernel returns the id as user_data of each completion.  If the generation differs from that of
+ * the slot, the completion belongs to a removed watch or operation and is ignored.
  */
 #include <errno.h>
 #include <liburing.h>
@@ -27,17 +28,17 @@
 #define ENTRIES		256
 #define NO_ID		0	/* id of cancel requests; their completions are ignored */
 
-/** struct slot - a watch or an operation */
+/** struct slot - table entry of a watch or an operation */
 struct slot {
 	struct loop_watch *watch;
 	struct loop_op *op;
-	uint32_t generation;	/* never 0 */
-	uint32_t next_free;	/* number + 1 */
+	uint32_t generation;	/* part of the id, changes when the slot is reused; never 0 */
+	uint32_t next_free;	/* number of the next free slot, plus 1; 0: none */
 	int fd;
 	short events;
 	bool polled;		/* a poll request is in the kernel */
-	bool multishot;		/* poll with a multishot request */
-	bool listed;		/* is in to_arm */
+	bool multishot;		/* the next or present poll request is multishot */
+	bool listed;		/* the slot is in loop.to_arm */
 };
 
 struct loop {
@@ -46,7 +47,7 @@ struct loop {
 	uint32_t nslots, first_free;
 	uint32_t *to_arm;	/* slots to be polled with the next submission; room for nslots */
 	uint32_t nto_arm;
-	struct loop_timer *timers;	/* sorted by time */
+	struct loop_timer *timers;	/* sorted by expiry time */
 	struct loop_watch wake;
 	void (*woken)(void *arg);
 	void *woken_arg;
@@ -61,7 +62,7 @@ uint64_t loop_now(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* ---- slots ---- */
+/* ---- slots of watches and operations ---- */
 
 static uint64_t id_of(const struct loop *l, uint32_t i)
 {
@@ -108,7 +109,7 @@ static struct slot *slot_get(struct loop *l, uint64_t *id)
 	return s;
 }
 
-/* Give the slot a new id: completions with the old one are ignored. */
+/* Give the slot a new id: completions with the old id are ignored. */
 static void slot_renew(struct slot *s)
 {
 	if (!++s->generation)
@@ -126,7 +127,7 @@ static void slot_put(struct loop *l, struct slot *s)
 	l->first_free = s - l->slot + 1;
 }
 
-/* ---- to the kernel ---- */
+/* ---- requests to the kernel ---- */
 
 static struct io_uring_sqe *get_sqe(struct loop *l)
 {
@@ -141,7 +142,7 @@ static void cancel(struct loop *l, uint64_t id)
 {
 	struct io_uring_sqe *sqe = get_sqe(l);
 
-	/* Without an entry the request stays in the kernel; its completion will be ignored. */
+	/* No entry is free: the request is not canceled and completes normally. */
 	if (!sqe)
 		return;
 	io_uring_prep_cancel64(sqe, id, 0);
@@ -157,7 +158,7 @@ static void list_to_arm(struct loop *l, struct slot *s)
 	l->to_arm[l->nto_arm++] = s - l->slot;
 }
 
-/* If the submission queue is full, the rest stays in the list until the next pass. */
+/* Make the poll requests of to_arm; slots that do not fit in the queue wait for the next pass. */
 static void arm_all(struct loop *l)
 {
 	struct io_uring_sqe *sqe;
@@ -181,9 +182,9 @@ static void arm_all(struct loop *l)
 	}
 }
 
-/* ---- watches ---- */
+/* ---- watches: polled descriptors ---- */
 
-/* Replace the slot's poll, if any, by a single-shot poll for its present events. */
+/* Cancel the slot's poll request, if any, and arm a single-shot poll for the slot's events. */
 static void poll_anew(struct loop *l, struct slot *s)
 {
 	if (s->polled) {
@@ -236,7 +237,7 @@ void loop_remove(struct loop *l, struct loop_watch *w)
 	w->id = NO_ID;
 }
 
-/* ---- operations ---- */
+/* ---- io_uring operations ---- */
 
 int loop_submit(struct loop *l, void (*prep)(struct io_uring_sqe *sqe, void *op),
 		struct loop_op *op)
@@ -301,7 +302,7 @@ void loop_timer_set(struct loop *l, struct loop_timer *t, uint64_t in_ns, uint64
 	timer_insert(l, t);
 }
 
-/* Timers that are set by a callback run in the next pass at the earliest. */
+/* Call expired timers; timers that a callback sets can expire in the next pass at the earliest. */
 static void run_timers(struct loop *l)
 {
 	uint64_t now = loop_now();
@@ -311,7 +312,7 @@ static void run_timers(struct loop *l)
 		t = l->timers;
 		loop_timer_cancel(l, t);
 		if (t->every_ns) {
-			/* Missed periods are skipped. */
+			/* If the loop was late by more than a period, skip the missed calls. */
 			t->at_ns += t->every_ns;
 			if (t->at_ns < now)
 				t->at_ns = now + t->every_ns;
@@ -399,13 +400,13 @@ static int wait_for_any(struct loop *l)
 		ret = io_uring_submit_and_wait(&l->ring, 1);
 	} else {
 		now = loop_now();
-		/* Plus one: a timer runs when its time is past, not when it is reached. */
+		/* Plus 1 ns: run_timers() calls a timer only after its time, not at it. */
 		left = l->timers->at_ns < now ? 0 : l->timers->at_ns - now + 1;
 		ts.tv_sec = left / 1000000000;
 		ts.tv_nsec = left % 1000000000;
 		ret = io_uring_submit_and_wait_timeout(&l->ring, &cqe, 1, &ts, NULL);
 	}
-	/* EBUSY, EAGAIN: handling completions frees memory and completion entries. */
+	/* Retry after EBUSY or EAGAIN: handling completions frees memory and queue entries. */
 	if (ret == -ETIME || ret == -EINTR || ret == -EBUSY || ret == -EAGAIN)
 		return 0;
 	return ret < 0 ? ret : 0;
@@ -429,7 +430,7 @@ void loop_end(struct loop *l)
 	l->end = true;
 }
 
-/* ---- other threads ---- */
+/* ---- wakeups by other threads ---- */
 
 static void woken(struct loop_watch *w, short revents)
 {
@@ -498,16 +499,16 @@ const char *loop_error(int err)
 	switch (err) {
 	case -EPERM:
 	case -EACCES:
-		return "io_uring may not be used here: see the sysctl kernel.io_uring_disabled, "
-		       "and the seccomp filter of the container if this is one";
+		return "io_uring is not permitted: check the sysctl kernel.io_uring_disabled and, "
+		       "in a container, its seccomp filter";
 	case -ENOSYS:
-		return "this kernel has no io_uring, or one older than Linux 5.11's";
+		return "this kernel has no io_uring, or is older than Linux 5.11";
 	case -ENOMEM:
-		return "there is no memory for io_uring: see the limit on locked memory "
+		return "not enough memory for io_uring: check the limit on locked memory "
 		       "(ulimit -l)";
 	case -EMFILE:
 	case -ENFILE:
-		return "there are too many open files for io_uring";
+		return "too many open files to create an io_uring";
 	default:
 		return strerror(-err);
 	}

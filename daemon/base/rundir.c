@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The run directory and its lock. */
+/* Choose, create and lock the run directory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 
 #include "rundir.h"
 
-#define CHILD_TRIES	500	/* 10 ms apart */
+#define CHILD_TRIES	500	/* attempts to take the lock, 10 ms apart */
 
 static const char *hidden, *shown;
 
@@ -41,14 +41,15 @@ static int choose(char *path, size_t size, const char *wish, char *why, size_t w
 	if (!wish && geteuid()) {
 		base = getenv("XDG_RUNTIME_DIR");
 		if (!base || base[0] != '/') {
-			snprintf(why, why_size, "XDG_RUNTIME_DIR is not set.");
+			snprintf(why, why_size, "no run directory: set XDG_RUNTIME_DIR to an "
+				 "absolute path, or use --rundir");
 			return -ENOENT;
 		}
 	}
 	n = wish ? snprintf(path, size, "%s", wish) : snprintf(path, size, "%s/adept", base);
 	if (n > 0 && (size_t)n < size)
 		return 0;
-	snprintf(why, why_size, "The directory's name is too long.");
+	snprintf(why, why_size, "the path of the run directory is too long");
 	return -ENAMETOOLONG;
 }
 
@@ -58,15 +59,17 @@ static int check(int dir, const char *path, mode_t mode, char *why, size_t why_s
 	struct stat st;
 
 	if (fstat(dir, &st)) {
-		snprintf(why, why_size, "%s: %s.", path, strerror(errno));
+		snprintf(why, why_size, "cannot use run directory %s: %s", path, strerror(errno));
 		return -errno;
 	}
 	if (st.st_uid != geteuid()) {
-		snprintf(why, why_size, "%s belongs to the user %u.", path, st.st_uid);
+		snprintf(why, why_size, "run directory %s belongs to another user, %u", path,
+			 st.st_uid);
 		return -EPERM;
 	}
 	if ((st.st_mode & 07777) != mode && fchmod(dir, mode)) {
-		snprintf(why, why_size, "%s: cannot set its mode: %s.", path, strerror(errno));
+		snprintf(why, why_size, "cannot set the mode of run directory %s: %s", path,
+			 strerror(errno));
 		return -errno;
 	}
 	return 0;
@@ -79,8 +82,7 @@ static int open_dir(const char *path, mode_t mode, char *why, size_t why_size)
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir < 0) {
 		ret = -errno;
-		snprintf(why, why_size, "%s is not a directory that depd can use: %s.", path,
-			 strerror(errno));
+		snprintf(why, why_size, "cannot open run directory %s: %s", path, strerror(errno));
 		return ret;
 	}
 	ret = check(dir, path, mode, why, why_size);
@@ -90,7 +92,7 @@ static int open_dir(const char *path, mode_t mode, char *why, size_t why_size)
 	return ret;
 }
 
-/* Read the pid of the lock's owner; 0: none yet. */
+/* Read the pid of the lock's owner from the lock file; 0: not written yet. */
 static pid_t holder(int fd)
 {
 	char pid[24] = "";
@@ -99,8 +101,9 @@ static pid_t holder(int fd)
 }
 
 /*
- * Take the lock; if its owner is dead, retry for up to 5 seconds.  A forked child inherits the lock
- * until it executes the fd store's holder or the tracer, so the lock can outlive a killed depd.
+ * Take the lock; if its owner is dead, retry for up to 5 seconds.  A forked child shares the lock
+ * until it executes a helper process (fd store's holder, tracer), so the lock can outlive a killed
+ * depd for a moment.
  */
 static int wait_for_child(int fd)
 {
@@ -125,16 +128,16 @@ static int lock(int dir, const char *path, char *why, size_t why_size)
 	fd = openat(dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0) {
 		ret = -errno;
-		snprintf(why, why_size, "%s/lock: %s.", path, strerror(errno));
+		snprintf(why, why_size, "cannot open %s/lock: %s", path, strerror(errno));
 		return ret;
 	}
 	ret = wait_for_child(fd);
 	if (ret) {
-		snprintf(why, why_size, "Another depd runs in %s, process %d.", path, holder(fd));
+		snprintf(why, why_size, "another depd runs in %s, process %d", path, holder(fd));
 		close(fd);
 		return ret == -EWOULDBLOCK ? -EBUSY : ret;
 	}
-	/* our pid, for the message above */
+	/* Write our pid for the error message of another depd. */
 	if (!ftruncate(fd, 0))
 		dprintf(fd, "%d\n", getpid());
 	return fd;
@@ -150,7 +153,8 @@ int rundir_open(char *path, size_t size, const char *wish, char *why, size_t why
 		return ret;
 	if (mkdir(path, mode) && errno != EEXIST) {
 		ret = -errno;
-		snprintf(why, why_size, "Cannot make %s: %s.", path, strerror(errno));
+		snprintf(why, why_size, "cannot create run directory %s: %s", path,
+			 strerror(errno));
 		return ret;
 	}
 	dir = open_dir(path, mode, why, why_size);

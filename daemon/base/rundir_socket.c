@@ -27,7 +27,7 @@ static int connect_to(const struct sockaddr_un *a, int type, unsigned int timeou
 	fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	/* connect() waits while the backlog is full, up to SO_SNDTIMEO */
+	/* connect() waits up to SO_SNDTIMEO while the server's backlog is full. */
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t)) ||
 	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t)) ||
 	    connect(fd, (const struct sockaddr *)a, sizeof(*a))) {
@@ -46,7 +46,7 @@ int rundir_connect(const char *dir, const char *name, int type, unsigned int tim
 	return ret ? ret : connect_to(&a, type, timeout_ms);
 }
 
-/* Remove a socket file on which no process listens.  Return: 0: the name is free. */
+/* Remove a socket file on which no process listens.  Return: 0: the name is free to use. */
 static int replace(const struct sockaddr_un *a, int type)
 {
 	struct stat st;
@@ -61,7 +61,7 @@ static int replace(const struct sockaddr_un *a, int type)
 		close(fd);
 		return -EADDRINUSE;
 	}
-	/* EAGAIN: its backlog is full; EPROTOTYPE: another type */
+	/* Any other error shows a listener: EAGAIN (full backlog), EPROTOTYPE (other type). */
 	if (fd != -ECONNREFUSED && fd != -ENOENT)
 		return -EADDRINUSE;
 	return unlink(a->sun_path) && errno != ENOENT ? -errno : 0;

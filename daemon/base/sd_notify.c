@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* sd_notify(3). */
+/* Notify systemd of state changes, by sd_notify(3). */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ uint64_t notify_watchdog_ns(void)
 {
 	uint64_t us;
 
-	/* Half of the watchdog's period, so that one notification can be late. */
+	/* Half of the watchdog's timeout, so that one notification can be late. */
 	return sd_watchdog_enabled(0, &us) > 0 ? us * 1000 / 2 : 0;
 }
 

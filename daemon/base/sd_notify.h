@@ -8,18 +8,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** notify_is_service() - true if systemd started this very process, not an ancestor of it */
+/** notify_is_service() - true if systemd itself started this process as a service */
 bool notify_is_service(void);
-/** notify_ready() - report that depd has started or reloaded */
+/** notify_ready() - report that starting, or reloading the configuration, is complete */
 void notify_ready(void);
-/** notify_status() - set the status line of systemctl status */
+/** notify_status() - set the status text that `systemctl status` shows */
 void notify_status(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /** notify_reloading() - report that the configuration is being read; notify_ready() must follow */
 void notify_reloading(void);
 void notify_stopping(void);
 /** notify_extend() - request @ns more time to start or stop */
 void notify_extend(uint64_t ns);
-/** notify_watchdog_ns() - interval at which to call notify_alive(); 0: no systemd watchdog */
+/** notify_watchdog_ns() - interval for calls of notify_alive(); 0: systemd's watchdog is off */
 uint64_t notify_watchdog_ns(void);
 void notify_alive(void);
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SIGNAL_NAME	24	/* bytes, with the NUL */
+#define SIGNAL_NAME	24	/* bytes of a buffer for a signal's name */
 
 /**
  * signal_name() - write the name of a signal, such as SIGSEGV or SIGRTMIN+3

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Names of states and stages, in the protocol and in metrics.
+ * Names of session states and storage stages in the control protocol and in metrics.
  */
 #include "status.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Status of depd and its sessions, as reported by control socket and metrics.
+ * Status of depd and its sessions, as reported by the control socket and metrics.
  *
  * Plain data that the loop's thread fills in.  Strings belong to depd and are valid until the
- * loop continues.
+ * current callback of the loop returns.
  */
 #ifndef DEPD_BASE_STATUS_H
 #define DEPD_BASE_STATUS_H
@@ -14,10 +14,10 @@
 #include <sys/types.h>
 
 enum session_state {
-	SESSION_OPEN,		/* created; no process runs in it yet */
+	SESSION_OPEN,		/* created; no process is recorded yet */
 	SESSION_RECORDING,
-	SESSION_ENDING,		/* no process is followed any longer; remaining data is stored */
-	SESSION_ENDED,		/* remembered for clients that ask for the result */
+	SESSION_ENDING,		/* recording has ended; the remaining data is being stored */
+	SESSION_ENDED,		/* complete; kept for a while so that clients can get its result */
 	SESSION_STATES
 };
 
@@ -32,30 +32,30 @@ const char *session_cause_name(enum dep_close_cause c);
 /** struct session_info - status of one session */
 struct session_info {
 	uint32_t id;
-	uid_t uid;		/* of the owner */
-	pid_t pid;		/* of the first process; 0: none yet */
+	uid_t uid;		/* uid of the session's owner */
+	pid_t pid;		/* pid of the first process; 0: none yet */
 	enum session_state state;
 	enum dep_close_cause cause;
-	const char *store;	/* directory; "": --null without a store */
+	const char *store;	/* the store's directory; "": nothing is stored */
 	const char *command;	/* argv[0] */
-	const char *rule;	/* rule that created it; "": a client did */
+	const char *rule;	/* rule that created the session; "": created by a client */
 	const char *transport;	/* "kmod" or "shm" */
-	const char *error;	/* "": none */
-	bool adopted;		/* created by an earlier depd */
+	const char *error;	/* first error of the session; "": none */
+	bool adopted;		/* created by an earlier depd and taken over by this one */
 	uint64_t start_realtime_ns;
 	uint64_t age_ns;
-	uint32_t processes, threads;	/* so far, including ended ones */
+	uint32_t processes, threads;	/* total so far, including ended ones */
 	uint32_t live_processes;
-	uint64_t chunks, raw_bytes;	/* consumed */
+	uint64_t chunks, raw_bytes;	/* taken from the rings */
 	uint64_t stored_bytes;
 	uint64_t null_bytes;
 	uint64_t lag_chunks, lag_bytes;	/* published by programs and not stored yet */
-	uint64_t waiting_threads;	/* waiting for a free chunk */
-	int exit_status;	/* of the first process, as from wait(2); -1: unknown */
-	struct dep_loss loss;	/* so far */
+	uint64_t waiting_threads;	/* threads that wait for a free chunk in their ring */
+	int exit_status;	/* status of the first process, see wait(2); -1: unknown */
+	struct dep_loss loss;	/* data lost so far */
 };
 
-/* Stages of storing a chunk, whose times are measured. */
+/* Stages of storing a chunk; depd measures the time of each. */
 enum depd_stage { STAGE_COPY, STAGE_PACK, STAGE_WRITE, STAGES };
 const char *depd_stage_name(enum depd_stage s);
 
@@ -65,26 +65,27 @@ struct depd_info {
 	pid_t pid;
 	uint64_t start_realtime_ns, uptime_ns;
 	uint64_t cpu_ns;		/* user and system time of depd */
-	uint64_t memory_bytes;		/* resident */
+	uint64_t memory_bytes;		/* resident memory of depd */
 	uint64_t sessions_begun, sessions_adopted;
 	uint64_t sessions_ended[DEP_CLOSE_CAUSES];
 	uint32_t sessions_open;
-	uint64_t chunks, raw_bytes, stored_bytes;	/* of all sessions, ended ones too */
+	uint64_t chunks, raw_bytes, stored_bytes;	/* of all sessions, including ended ones */
 	uint64_t stage_ns[STAGES];
 	uint64_t stage_chunks[STAGES];
-	uint32_t queue_jobs;		/* waiting for a writer thread or handled by one */
+	uint32_t queue_jobs;		/* jobs of writer threads, waiting or running */
 	uint32_t workers, workers_busy;
-	struct dep_loss loss;		/* of all sessions */
+	struct dep_loss loss;		/* data lost by all sessions */
 	uint64_t requests, requests_refused;
 	uint32_t clients;
-	/* Policy */
+	/* Rules */
 	bool policy_active;
-	const char *policy_error;	/* rules cannot be applied or the file is wrong; "": none */
+	const char *policy_error;	/* why rules or depd.conf are not in effect; "": none */
 	uint32_t rules;
-	uint64_t policy_matches, policy_missed;	/* processes recorded; run unrecorded by an error */
-	/* Sums over other instances, whose sessions are not listed one by one */
+	/* Processes that match a rule: recorded; unrecorded because of an error */
+	uint64_t policy_matches, policy_missed;
+	/* Sums over the other instances of root's depd, whose sessions are not listed here */
 	uint64_t lag_chunks, lag_bytes, waiting_threads;
-	/* Retention */
+	/* Stores that retention has removed, and their bytes */
 	uint64_t stores_removed, stores_removed_bytes;
 };
 

@@ -2,7 +2,7 @@
 /*
  * Growable string buffer and JSON output, for responses and metrics.
  *
- * If memory runs out, @failed is set and further calls do nothing.
+ * If memory runs out, strbuf.failed is set and further calls do nothing.
  */
 #ifndef DEPD_BASE_STRBUF_H
 #define DEPD_BASE_STRBUF_H
@@ -13,7 +13,7 @@
 
 /** struct strbuf - initialise with { 0 }; the user frees @s */
 struct strbuf {
-	char *s;		/* with a NUL after it, unless it is NULL */
+	char *s;		/* NUL-terminated text; NULL: empty */
 	size_t len, room;
 	bool failed;
 	bool more;		/* JSON: the next value needs a comma */
@@ -22,16 +22,16 @@ struct strbuf {
 void strbuf_put(struct strbuf *t, const char *data, size_t size);
 void strbuf_str(struct strbuf *t, const char *s);
 void strbuf_printf(struct strbuf *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/** strbuf_take() - return the string, which the caller frees, and empty @t; NULL: no memory */
+/** strbuf_take() - empty @t; return its string, which the caller frees; NULL: out of memory */
 char *strbuf_take(struct strbuf *t);
 
-/* Compact JSON.  @key is NULL inside arrays and for the outermost value. */
+/* Append a JSON value.  @key: name in an object; NULL in an array and for the outermost value. */
 void strbuf_open(struct strbuf *t, const char *key, char bracket);
 void strbuf_close(struct strbuf *t, char bracket);
 void strbuf_u64(struct strbuf *t, const char *key, uint64_t v);
 void strbuf_i64(struct strbuf *t, const char *key, int64_t v);
 void strbuf_bool(struct strbuf *t, const char *key, bool v);
-void strbuf_string(struct strbuf *t, const char *key, const char *s);	/* @s NULL: null */
-void strbuf_raw(struct strbuf *t, const char *key, const char *json);	/* copied unchanged */
+void strbuf_string(struct strbuf *t, const char *key, const char *s);	/* @s NULL: JSON null */
+void strbuf_raw(struct strbuf *t, const char *key, const char *json);	/* @json: any JSON value */
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * Find the owner of a subordinate uid.
  *
- * The files belong to root.  Names are looked up in /etc/passwd only: other services of
- * nsswitch.conf(5) can wait for the network.
+ * /etc/subuid and /etc/passwd belong to root and are trusted.  User names are looked up in
+ * /etc/passwd only: other services of nsswitch.conf(5) could wait for the network and delay the
+ * loop.
  */
 #include <errno.h>
 #include <pwd.h>
@@ -116,7 +117,7 @@ void subuid_close(struct subuids *s)
 	free(s);
 }
 
-/* Ranges can overlap: the first one in the file whose owner is not root decides. */
+/* Ranges can overlap: the first range in the file whose owner is not root decides. */
 uid_t subuid_owner(struct subuids *s, uid_t uid)
 {
 	uint32_t i;

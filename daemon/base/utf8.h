@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* JSON strings from arbitrary bytes: paths and arguments need not be valid UTF-8. */
+/* Make JSON strings of arbitrary bytes: paths and arguments need not be valid UTF-8. */
 #ifndef DEPD_BASE_UTF8_H
 #define DEPD_BASE_UTF8_H
 
 #include <stdio.h>
 #include <string.h>
 
-/** utf8_length() - length of the well-formed multi-byte sequence at @str; 0: there is none */
+/** utf8_length() - bytes of the valid multi-byte character at @str; 0: there is none */
 static inline unsigned int utf8_length(const char *str)
 {
 	const unsigned char *s = (const unsigned char *)str;
@@ -24,9 +24,9 @@ static inline unsigned int utf8_length(const char *str)
 }
 
 /**
- * utf8_printable() - length of the character at @s; 0 if it must not be sent to a terminal
+ * utf8_printable() - bytes of the character at @s; 0: it must not be sent to a terminal
  *
- * That applies to control characters, including U+0080 to U+009F, and to bytes that are not valid
+ * Returns 0 for control characters, including U+0080 to U+009F, and for bytes that are not valid
  * UTF-8.
  */
 static inline unsigned int utf8_printable(const char *s)
@@ -44,8 +44,8 @@ static inline unsigned int utf8_printable(const char *s)
  * json_char() - convert the character at @s to its form in a JSON string
  * @out: receives *@size bytes
  *
- * Control characters are escaped, those of U+0080 to U+009F included.  A byte that is not valid
- * UTF-8 becomes U+FFFD.  Return: the bytes of @s that were converted.
+ * Control characters, including U+0080 to U+009F, are escaped.  A byte that is not valid UTF-8
+ * becomes U+FFFD.  Return: the number of bytes of @s that were converted.
  */
 static inline unsigned int json_char(const char *s, char out[JSON_CHAR_MAX], unsigned int *size)
 {

@@ -16,15 +16,18 @@
 #define SYS_futex_waitv 449
 #endif
 
-#define GROUP		100u	/* futexes of a waiter thread; futex_waitv(2) takes 128 */
+#define GROUP		100u	/* futexes of one waiter thread; futex_waitv(2) accepts up to 128 */
 #define GROUPS		64u
 #define WITHOUT_NS	2000000l	/* polling interval on kernels without futex_waitv(2) */
 
-/* Protected by the group's lock.  Without it a futex can be removed and unmapped at any time. */
+/*
+ * A watched futex.  Protected by the group's lock: without the lock the owner can remove and unmap
+ * the futex at any time.
+ */
 struct wakeup {
 	uint32_t *futex;	/* NULL: entry is free */
-	uint32_t seen;		/* last value read */
-	bool woken;		/* has changed since wakeups_take() */
+	uint32_t seen;		/* last value read from the futex */
+	bool woken;		/* the futex has changed since the last wakeups_take() */
 	void *owner;
 };
 
@@ -32,14 +35,14 @@ struct group {
 	struct wakeups *all;
 	pthread_mutex_t lock;
 	pthread_t waiter;
-	uint32_t changed;	/* futex: the list has changed, the waiter must read it again */
+	uint32_t changed;	/* futex that wakes the waiter when its list has changed */
 	bool ended;
 	struct wakeup wakeup[GROUP];
 };
 
 struct wakeups {
 	int event;
-	struct group *group[GROUPS];	/* only the loop's thread uses the array */
+	struct group *group[GROUPS];	/* used by the loop's thread only */
 };
 
 static void look_again(struct group *g)
@@ -48,7 +51,7 @@ static void look_again(struct group *g)
 	syscall(SYS_futex, &g->changed, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* List the futexes to wait for.  The caller holds the lock.  Return: their number. */
+/* Fill in @w for futex_waitv().  The caller holds the group's lock.  Return: number of entries. */
 static unsigned int list(struct group *g, struct futex_waitv *w)
 {
 	unsigned int i, n = 1;
@@ -65,7 +68,7 @@ static unsigned int list(struct group *g, struct futex_waitv *w)
 	return n;
 }
 
-/* Mark each futex that has changed.  The caller holds the lock.  Return: true if any has. */
+/* Mark futexes that have changed; the caller holds the group's lock.  Return: true if any has. */
 static bool listen_all(struct group *g)
 {
 	bool any = false;
@@ -100,13 +103,13 @@ static void *waiter(void *arg)
 			break;
 		n = list(g, w);
 		pthread_mutex_unlock(&g->lock);
-		/* EFAULT: a futex was removed and unmapped meanwhile; the next list omits it. */
+		/* EFAULT, a futex was removed and unmapped meanwhile: the next list omits it. */
 		if (syscall(SYS_futex_waitv, w, n, 0, NULL, CLOCK_MONOTONIC) < 0 &&
 		    errno == ENOSYS)
 			nanosleep(&without, NULL);
 		pthread_mutex_lock(&g->lock);
 		if (listen_all(g) && write(g->all->event, &one, sizeof(one)) < 0)
-			errno = 0;	/* it is readable already */
+			errno = 0;	/* counter full: the eventfd is readable already */
 		pthread_mutex_unlock(&g->lock);
 	}
 	pthread_mutex_unlock(&g->lock);
@@ -220,7 +223,7 @@ void wakeups_remove(struct wakeups *b, int n)
 	look_again(g);
 }
 
-/* Find the next changed entry from @n on and clear its mark.  Return: its number, or -1. */
+/* Find the next changed futex from number @n on and clear its mark.  Return: its number, or -1. */
 static int next_woken(struct wakeups *b, int n, void **owner)
 {
 	for (; n < (int)(GROUPS * GROUP) && b->group[n / GROUP]; n++) {

@@ -2,9 +2,9 @@
 /*
  * Wakeups: wake the event loop from recorded processes and writer threads.
  *
- * Each session has one futex, which they change and wake.  Each waiter thread sleeps on up to 100
- * futexes (futex_waitv(2)) and makes one descriptor readable, which the loop polls.  All functions
- * are called from the loop's thread.
+ * Each session has one futex, which its processes and writer threads change and wake.  Waiter
+ * threads sleep on up to 100 futexes each (futex_waitv(2)) and make a descriptor readable, which
+ * the loop polls.  All functions are called from the loop's thread.
  */
 #ifndef DEPD_BASE_WAKEUPS_H
 #define DEPD_BASE_WAKEUPS_H
@@ -15,7 +15,7 @@ struct wakeups;
 
 int wakeups_open(struct wakeups **b);
 void wakeups_close(struct wakeups *b);
-/** wakeups_fd() - descriptor that is readable if a futex has changed since wakeups_take() */
+/** wakeups_fd() - get the descriptor that is readable if a futex changed since wakeups_take() */
 int wakeups_fd(const struct wakeups *b);
 /**
  * wakeups_add() - wait for changes of @futex

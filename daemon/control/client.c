@@ -14,7 +14,7 @@
 #include "client.h"
 #include "response.h"
 
-/* Limits for one call, so that other events of the loop are not delayed. */
+/* Limits of one call of client_ready(), so that other events of the loop are not delayed. */
 #define READ_ONCE	(64u << 10)
 #define LINES_ONCE	64
 
@@ -52,7 +52,7 @@ void client_free(struct client *cl)
 		cl->fds = f->next;
 		free_fds(f);
 	}
-	/* The client is in no list any more: the callback cannot change @made. */
+	/* The client is not in control.clients any more: gone() cannot change cl->made. */
 	for (i = 0; i < cl->nmade; i++)
 		c->ops.gone(c->ops.arg, cl->made[i]);
 	free(cl->made);
@@ -71,7 +71,7 @@ static size_t waiting(const struct client *cl)
 	return cl->out.len - cl->out_at;
 }
 
-/* Send up to @size bytes, with the descriptors @f on the first one. */
+/* Send up to @size bytes of output.  @f: descriptors to send with the first byte, or NULL. */
 static ssize_t send_some(struct client *cl, size_t size, const struct client_fds *f)
 {
 	union {
@@ -94,7 +94,7 @@ static ssize_t send_some(struct client *cl, size_t size, const struct client_fds
 	return sendmsg(cl->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Send up to the next byte that has descriptors.  Return: 0 or a positive errno. */
+/* Send output up to the next byte that comes with descriptors.  Return: 0 or a positive errno. */
 static int send_part(struct client *cl)
 {
 	struct client_fds *f = cl->fds;
@@ -123,7 +123,7 @@ static int send_part(struct client *cl)
 	return 0;
 }
 
-/* Remove sent output from the buffer once it is half of it. */
+/* Remove sent output from the buffer if all is sent, or if it fills half of the buffer. */
 static void out_compact(struct client *cl)
 {
 	if (cl->out_at < cl->out.len && cl->out_at < cl->out.room / 2)
@@ -137,7 +137,7 @@ static void out_compact(struct client *cl)
 		free(strbuf_take(&cl->out));
 }
 
-/* Send as much as possible; drop the client on an error. */
+/* Send as much output as the socket accepts; drop the client on an error. */
 static void out_flush(struct client *cl)
 {
 	int err = 0;
@@ -160,14 +160,14 @@ static void want(struct client *cl)
 
 	if (cl->dead)
 		return;
-	/* After the end of its input a client stays for unsent output and for events. */
+	/* A client that has closed its sending side stays for unsent output and for events. */
 	if (!waiting(cl) && (cl->closing || (cl->eof && !cl->in_len && !cl->nwatched))) {
 		client_drop(cl);
 		return;
 	}
 	if (!cl->eof && !cl->closing && waiting(cl) < CLIENT_OUT_HIGH)
 		events |= POLLIN;
-	/* POLLOUT calls us again in the next pass of the loop, for the lines that are left. */
+	/* POLLOUT makes the loop call client_ready() again, which handles the remaining lines. */
 	if (waiting(cl) || cl->more)
 		events |= POLLOUT;
 	loop_watch_change(cl->control->loop, &cl->watch, events);
@@ -227,7 +227,7 @@ void client_refuse(struct client *cl, int err, const char *why)
 
 /* ---- input ---- */
 
-/* Handle the next line.  Return: false: none is complete, or output must be sent first. */
+/* Handle the next request line.  Return: false: no complete line, or output must be sent first. */
 static bool handle_next(struct client *cl)
 {
 	char *line = cl->in + cl->in_at, *end;
@@ -255,14 +255,14 @@ static void in_compact(struct client *cl)
 	cl->in_at = 0;
 }
 
-/* Handle an incomplete line: too long, or cut off by the end of input. */
+/* Handle input without a newline: a line that is too long, or the last line before end of input. */
 static void handle_part(struct client *cl)
 {
 	if (cl->in_len >= DEPD_LINE_MAX) {
 		cl->closing = true;
-		client_refuse(cl, -EMSGSIZE, "this line is too long for a request");
+		client_refuse(cl, -EMSGSIZE, "the request line is too long");
 	} else if (cl->eof && cl->in_len) {
-		/* A request without newline; if it was cut off it is not valid JSON. */
+		/* Take the last line as a request; a line that was cut off is not valid JSON. */
 		cl->control->handle_line(cl, cl->in, cl->in_len);
 		cl->in_at = cl->in_len;
 		cl->in_seen = cl->in_len;
@@ -328,7 +328,7 @@ void client_idle(struct client *cl, uint64_t now)
 			client_drop(cl);
 	} else if (cl->in_len && !cl->closing && now > cl->in_ns && now - cl->in_ns > limit) {
 		cl->closing = true;
-		client_refuse(cl, -ETIMEDOUT, "timeout waiting for the rest of the line");
+		client_refuse(cl, -ETIMEDOUT, "timeout: the request line was not completed");
 		want(cl);
 	}
 }

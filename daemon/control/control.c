@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The control socket: accept, limits of clients, idle timeout, events.
+ * The control socket: accept clients, limit their number, drop idle clients, send events.
  */
 #include <errno.h>
 #include <poll.h>
@@ -43,7 +43,7 @@ static bool is_full(const struct control *c, uid_t uid)
 	       c->nclients >= CONTROL_CLIENTS_MAX - CONTROL_ROOT_CLIENTS;
 }
 
-/* Refuse a connection with one response, which always fits into an empty socket buffer. */
+/* Send an error response and close the connection.  The response fits into the empty buffer. */
 static void turn_away(struct control *c, int fd, int err, const char *why)
 {
 	struct strbuf t = { 0 };
@@ -151,7 +151,7 @@ static void control_reap(struct loop_timer *t)
 		client_free(cl);
 }
 
-/* ---- interface ---- */
+/* ---- public functions ---- */
 
 int control_open(struct control **out, struct loop *l, int fd, const struct control_ops *ops)
 {

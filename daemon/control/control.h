@@ -17,11 +17,11 @@
 #include "request.h"
 
 #define CONTROL_CLIENTS_MAX	256
-#define CONTROL_ROOT_CLIENTS	16	/* of them, reserved for root */
-#define CONTROL_USER_CLIENTS_MAX ACCOUNT_CLIENTS_MAX /* of one user except root */
-#define CONTROL_SESSIONS_MAX	1024	/* that one client watches, or has created */
+#define CONTROL_ROOT_CLIENTS	16	/* of CONTROL_CLIENTS_MAX, reserved for root */
+#define CONTROL_USER_CLIENTS_MAX ACCOUNT_CLIENTS_MAX /* clients of one user other than root */
+#define CONTROL_SESSIONS_MAX	1024	/* sessions that one client can watch, or create */
 #define CONTROL_OUT_MAX		(4u << 20)	/* bytes of unread responses of a client */
-#define CONTROL_IDLE_NS		30000000000ull	/* timeout in a line, or with unread responses */
+#define CONTROL_IDLE_NS		30000000000ull	/* timeout for incomplete lines, unread responses */
 
 struct control;
 struct client;
@@ -32,28 +32,29 @@ struct peer {
 	uid_t uid;
 	gid_t gid;
 	pid_t pid;
-	int pidfd;		/* owned by the client; -1: not supported by the kernel */
-	gid_t groups[PEER_GROUPS_MAX];	/* supplementary groups; none if there are more */
+	int pidfd;		/* owned by struct client; -1: not supported by the kernel */
+	gid_t groups[PEER_GROUPS_MAX];	/* supplementary groups; none if they do not fit */
 	int ngroups;
 };
 
 /**
  * struct control_ops - operations of depd's core for the control socket
  *
- * Functions with @why return 0 or a negative errno, and then an error message in @why (CONTROL_WHY
- * bytes).  They check that @peer has permission: -EPERM, or -ENOENT for other users' sessions.
+ * Operations with a parameter @why return 0, or a negative errno and an error message in @why
+ * (CONTROL_WHY bytes).  They check the permissions of @peer and return -EPERM, or -ENOENT for
+ * another user's session.
  */
 #define CONTROL_WHY	512
 struct control_ops {
 	void (*info)(void *arg, struct depd_info *out);
-	/** @session: get the @n-th open session; false: there are no more */
+	/** @session: get the open session number @n, from 0; false: there are fewer */
 	bool (*session)(void *arg, size_t n, struct session_info *out);
-	/** @account: get the @n-th account; false: there are no more.  The pointer may be NULL. */
+	/** @account: get account number @n, from 0; false: there are fewer.  Can be NULL. */
 	bool (*account)(void *arg, size_t n, struct account_info *out);
 	/** @find: get a session by its id; also one that ended less than a minute ago */
 	bool (*find)(void *arg, uint32_t id, struct session_info *out);
 	/** @record: create a session; @fds receives up to 2 descriptors for the client: session
-	 * file, module ring.  They are borrowed: duplicate them before any other call. */
+	 * file, module ring.  The session owns them: duplicate them before the next operation. */
 	int (*record)(void *arg, const struct peer *peer, const struct request *r, uint32_t *id,
 		      int fds[2], int *nfds, char *why);
 	/** @follow: *fd receives the session file, opened read-only; the caller closes it */
@@ -64,7 +65,7 @@ struct control_ops {
 	int (*stop)(void *arg, const struct peer *peer, const struct request *r, char *why);
 	/** @reload: only called for root and for the user that depd runs as */
 	int (*reload)(void *arg, const struct peer *peer, char *why);
-	/** @policy_text: JSON array of the rules, as from policy_describe(); caller frees it */
+	/** @policy_text: make a JSON array of the rules (policy_describe()); the caller frees it */
 	char *(*policy_text)(void *arg);
 	/** @gone: the client that created session @id by RECORD has disconnected before the end of
 	 * the session; also called by control_close() */
@@ -73,38 +74,38 @@ struct control_ops {
 };
 
 /**
- * control_open() - serve clients of a listening socket
- * @fd: AF_UNIX socket of type SOCK_STREAM; owned by the control afterwards
- * @ops: copied
+ * control_open() - serve the clients that connect to a listening socket
+ * @fd: AF_UNIX socket of type SOCK_STREAM; control_close() closes it
+ * @ops: operations that handle requests; copied
  */
 int control_open(struct control **c, struct loop *l, int fd, const struct control_ops *ops);
 void control_close(struct control *c);
-/** control_add() - serve a connected socket, which the control owns afterwards */
+/** control_add() - serve the client of the connected socket @fd; takes ownership of @fd */
 void control_add(struct control *c, int fd);
 /**
  * control_session_changed() - send events about session @id to the clients that watch it
  *
- * Call it after a change of state or error, while ops->find() still finds the session.  It may be
- * called from within control_ops.
+ * Call it after a session's state or error has changed, while ops->find() still finds the session.
+ * Operations of struct control_ops may call it.
  */
 void control_session_changed(struct control *c, uint32_t id);
 /** control_set_idle() - set a timeout other than CONTROL_IDLE_NS */
 void control_set_idle(struct control *c, uint64_t ns);
 unsigned int control_clients(const struct control *c);
-/** control_requests() - number of requests handled, and of those refused */
+/** control_requests() - get the number of requests, and of refused requests and connections */
 void control_requests(const struct control *c, uint64_t *all, uint64_t *refused);
 
 struct metrics;
 /**
  * metrics_open() - serve OpenMetrics text on the listening socket @fd, as for control_open()
  *
- * An HTTP GET gets an HTTP response, in Prometheus' older text format if its Accept field asks for
- * text/plain and not for OpenMetrics.  Any other connection, or one that sends nothing for 100 ms,
- * gets the bare text.
+ * A client that sends an HTTP GET gets an HTTP response, in Prometheus' older text format if its
+ * Accept field asks for text/plain and not for OpenMetrics.  A client that sends anything else, or
+ * nothing for 100 ms, gets the text without HTTP headers.
  */
 int metrics_open(struct metrics **m, struct loop *l, int fd, const struct control_ops *ops);
 void metrics_close(struct metrics *m);
-/** metrics_text() - make the text, which the caller frees; NULL: no memory */
+/** metrics_text() - make the OpenMetrics text, which the caller frees; NULL: out of memory */
 char *metrics_text(const struct control_ops *ops);
 
 #endif

@@ -25,7 +25,7 @@ static bool may_see(const struct client *cl, const struct session_info *s)
 	return !cl->peer.uid || cl->peer.uid == s->uid;
 }
 
-/* ---- status ---- */
+/* ---- requests for status ---- */
 
 static void handle_status(struct client *cl)
 {
@@ -67,7 +67,7 @@ static void handle_sessions(struct client *cl)
 		client_send(cl, &t);
 	} else {
 		free(strbuf_take(&t));
-		client_refuse(cl, -EMSGSIZE, "there are too many sessions for one answer");
+		client_refuse(cl, -EMSGSIZE, "the list of sessions is too long for one response");
 	}
 }
 
@@ -79,7 +79,7 @@ static void handle_users(struct client *cl)
 	size_t i;
 
 	if (cl->peer.uid) {
-		client_refuse(cl, -EPERM, "only root may see what users have");
+		client_refuse(cl, -EPERM, "only root may list the accounts of users");
 		return;
 	}
 	response_begin(&t);
@@ -186,7 +186,8 @@ static void handle_watch(struct client *cl, uint32_t id)
 	}
 	ret = add_watch(cl, id);
 	if (ret) {
-		client_refuse(cl, ret, ret == -EMFILE ? "too many sessions are watched" : NULL);
+		client_refuse(cl, ret, ret == -EMFILE ? "this client watches too many sessions" :
+			      NULL);
 		return;
 	}
 	response_begin(&t);
@@ -226,9 +227,9 @@ out:
 		client_refuse(cl, ret, *why ? why : NULL);
 }
 
-/* ---- recording ---- */
+/* ---- requests that start recording or change depd ---- */
 
-/* Reserve room for one more entry in @made. */
+/* Reserve room for one more entry in cl->made. */
 static int reserve_made(struct client *cl)
 {
 	uint32_t *made;
@@ -253,8 +254,8 @@ static void handle_record(struct client *cl, const struct request *r)
 
 	ret = reserve_made(cl);
 	if (ret) {
-		client_refuse(cl, ret, ret == -EMFILE ? "this client has too many sessions" :
-			      NULL);
+		client_refuse(cl, ret, ret == -EMFILE ?
+			      "this client has created too many sessions" : NULL);
 		return;
 	}
 	ret = ops->record(ops->arg, &cl->peer, r, &id, fds, &nfds, why);
@@ -275,7 +276,7 @@ static void handle_record(struct client *cl, const struct request *r)
 	free(strbuf_take(&t));
 	forget_made(cl, id);
 	ops->gone(ops->arg, id);
-	client_refuse(cl, ret, "the session's descriptors could not be passed");
+	client_refuse(cl, ret, "cannot send the session's descriptors to the client");
 }
 
 static int handle_reload(struct client *cl, char *why)
@@ -283,13 +284,14 @@ static int handle_reload(struct client *cl, char *why)
 	const struct control_ops *ops = &cl->control->ops;
 
 	if (cl->peer.uid && cl->peer.uid != geteuid()) {
-		snprintf(why, CONTROL_WHY, "only root and the user who runs this depd may do this");
+		snprintf(why, CONTROL_WHY, "only root and the user who runs this depd may reload "
+			 "its configuration");
 		return -EPERM;
 	}
 	return ops->reload(ops->arg, &cl->peer, why);
 }
 
-/* ---- dispatch ---- */
+/* ---- dispatch of requests ---- */
 
 /* Handle the requests whose response has no data. */
 static int handle_plain(struct client *cl, const struct request *r, char *why)
@@ -355,7 +357,7 @@ void client_handle_line(struct client *cl, const char *line, size_t size)
 	cl->control->requests++;
 	ret = request_parse(&r, line, size, why, sizeof(why));
 	if (ret) {
-		/* Not the protocol at all: ignore the rest of the input and close. */
+		/* -EPROTO, not this protocol: close after the response, ignore further input. */
 		cl->closing = ret == -EPROTO;
 		client_refuse(cl, ret, why);
 		return;

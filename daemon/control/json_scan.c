@@ -14,9 +14,9 @@
 
 struct scan {
 	const char *line, *at, *end;
-	const char *text, *text_end;	/* the last string */
+	const char *text, *text_end;	/* the last string, which can be a number's key */
 	unsigned int depth;
-	bool ended;		/* the object is complete */
+	bool ended;		/* the outermost object is complete */
 	char *why;
 	size_t why_size;
 };
@@ -38,7 +38,7 @@ static int refuse(struct scan *s, int err, const char *fmt, ...)
 static int scan_escape(struct scan *s)
 {
 	if (s->end - s->at >= 6 && !memcmp(s->at, "\\u0000", 6))
-		return refuse(s, -EPROTO, "a string cannot have a NUL in it");
+		return refuse(s, -EPROTO, "a string must not contain NUL (\\u0000)");
 	s->at += s->end - s->at > 1 ? 2 : 1;
 	return 0;
 }
@@ -50,8 +50,8 @@ static int scan_string(struct scan *s)
 	s->text = ++s->at;
 	while (s->at < s->end && *s->at != '"') {
 		if ((unsigned char)*s->at < 0x20)
-			return refuse(s, -EPROTO, "control characters in strings are written as "
-				      "\\u00XX");
+			return refuse(s, -EPROTO, "control characters in strings must be escaped "
+				      "as \\u00XX");
 		if (*s->at != '\\') {
 			s->at++;
 			continue;
@@ -96,7 +96,7 @@ static int scan_number(struct scan *s)
 	while (is_digit(s))
 		s->at++;
 	if (s->at < s->end && strchr(".eE+-", *s->at) && *s->at)
-		return refuse_number(s, "a number must be whole, and has only digits");
+		return refuse_number(s, "a number must be whole and have only digits");
 	if (s->at == begin || (*begin == '0' && s->at - begin > 1))
 		return refuse_number(s, "this is not a JSON number");
 	if (s->at - begin > DIGITS_MAX)
@@ -115,7 +115,7 @@ static int scan_open(struct scan *s)
 static int scan_close(struct scan *s)
 {
 	if (!s->depth)
-		return refuse(s, -EPROTO, "a bracket is closed that was not opened");
+		return refuse(s, -EPROTO, "this closing bracket has no opening bracket");
 	s->ended = !--s->depth;
 	s->at++;
 	return 0;
@@ -130,9 +130,9 @@ static int scan_token(struct scan *s)
 		return 0;
 	}
 	if (s->ended)
-		return refuse(s, -EPROTO, "there is something after the object");
+		return refuse(s, -EPROTO, "text after the JSON object is not allowed");
 	if (!s->depth && c != '{')
-		return refuse(s, -EPROTO, "a request is a JSON object, one line of it");
+		return refuse(s, -EPROTO, "a request must be one JSON object on one line");
 	if (c == '"')
 		return scan_string(s);
 	if (c == '{' || c == '[')
@@ -161,7 +161,7 @@ int json_scan(const char *line, size_t size, char *why, size_t why_size)
 			return ret;
 	}
 	if (!s.ended)
-		return refuse(&s, -EPROTO, size ? "the object has no end" :
-			      "a request is a JSON object, one line of it");
+		return refuse(&s, -EPROTO, size ? "the JSON object has no end" :
+			      "a request must be one JSON object on one line");
 	return 0;
 }

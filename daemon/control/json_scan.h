@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Check of a request line for content that cJSON accepts but requests must not have.
+ * Check a request line for content that cJSON accepts but requests must not have.
  */
 #ifndef DEPD_CONTROL_JSON_SCAN_H
 #define DEPD_CONTROL_JSON_SCAN_H
@@ -17,7 +17,7 @@
  * brackets nested deeper than JSON_DEPTH_MAX, numbers with a fraction or an exponent, and anything
  * but white space after the object.  Other JSON errors are left to cJSON.
  *
- * Return: 0; -EPROTO; -EINVAL: a number.
+ * Return: 0; -EINVAL: a number that is not allowed; -EPROTO: any other error.
  */
 int json_scan(const char *line, size_t size, char *why, size_t why_size);
 

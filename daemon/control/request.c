@@ -15,23 +15,24 @@
 #include "json_scan.h"
 #include "request.h"
 
-#define WHOLE_MAX	((1ull << 53) - 1)	/* cJSON stores numbers as double */
+/* Largest whole number that cJSON stores exactly, since it uses double. */
+#define WHOLE_MAX	((1ull << 53) - 1)
 #define PID_MAX		(1u << 22)
 
 enum kind {
-	KIND_KNOWN,		/* v and op, which were checked before */
+	KIND_KNOWN,		/* fields v and op, which take_op() has checked */
 	KIND_U32, KIND_U64, KIND_INT, KIND_BOOL, KIND_FLAG, KIND_PATH, KIND_TEXT, KIND_ARGV,
 	KIND_TRANSPORT, KIND_GROUP, KIND_OPTIONS,
 };
 
-/** struct field - a field that an object can have */
+/** struct field - a field of a request, or of its object "options" */
 struct field {
 	const char *name;
 	enum kind kind;
-	size_t offset;		/* in struct request */
-	uint64_t min, max;	/* range of a number; @max: bytes of a string, or the flag */
-	unsigned int ops;	/* requests that can have it: bits 1 << enum request_op */
-	unsigned int need;	/* requests that must have it */
+	size_t offset;		/* offset of the value in struct request */
+	uint64_t min, max;	/* range of a number; @max also: size of a string, flag bit */
+	unsigned int ops;	/* requests that can have the field: 1 << enum request_op */
+	unsigned int need;	/* requests that must have the field */
 };
 
 /** struct parse - state while a request is parsed */
@@ -115,7 +116,7 @@ static int expected(struct parse *p, const struct field *f, const char *what)
 	return refuse(p, -EINVAL, "the field %s must be %s", f->name, what);
 }
 
-/* ---- values ---- */
+/* ---- values of fields ---- */
 
 static int take_number(struct parse *p, const struct field *f, const cJSON *v, uint64_t *out)
 {
@@ -158,14 +159,14 @@ static int take_argv(struct parse *p, const struct field *f, const cJSON *v)
 		return refuse(p, -ENOMEM, "out of memory");
 	cJSON_ArrayForEach(e, v) {
 		if (!cJSON_IsString(e))
-			return expected(p, f, "an array of strings, and nothing else in it");
+			return expected(p, f, "an array that contains only strings");
 		r->argv[r->argc] = strdup(e->valuestring);
 		if (!r->argv[r->argc])
 			return refuse(p, -ENOMEM, "out of memory");
 		r->argc++;
 	}
 	if (!r->argv[0][0])
-		return expected(p, f, "a command: its first string cannot be empty");
+		return expected(p, f, "a command: the first string must not be empty");
 	return 0;
 }
 
@@ -237,9 +238,9 @@ static int take(struct parse *p, const struct field *f, const cJSON *v)
 	return ret;
 }
 
-/* ---- objects ---- */
+/* ---- JSON objects ---- */
 
-/* Make an untrusted name printable. */
+/* Copy up to 32 bytes of an untrusted name to @buf; unprintable bytes become '?'. */
 static const char *printable(const char *name, char buf[33])
 {
 	size_t i;
@@ -261,7 +262,7 @@ static const struct field *find_field(const struct field *list, const char *name
 	return NULL;
 }
 
-/* Parse the fields of object @o, which must be in @list; @of names the object in messages. */
+/* Parse all fields of JSON object @o.  @list: allowed fields; @of: name of @o for messages. */
 static int take_object(struct parse *p, const struct field *list, const cJSON *o, const char *of)
 {
 	unsigned int op = 1u << p->r->op, seen = 0, bit;
@@ -307,7 +308,7 @@ static int take_op(struct parse *p, const cJSON *o)
 		}
 	}
 	return refuse(p, -EINVAL, "the field op must be one of status, sessions, record, launched, "
-		      "ended, watch, stop, policy and reload");
+		      "ended, watch, follow, stop, policy, reload and users");
 }
 
 /* Check conditions that concern several fields. */
@@ -318,14 +319,15 @@ static int check_whole(struct parse *p)
 	if (r->op == REQUEST_LAUNCHED && r->why && !r->native)
 		return refuse(p, -EINVAL, "the field why is allowed only if native is true");
 	if (r->op == REQUEST_LAUNCHED && r->privileged && !r->native)
-		return refuse(p, -EINVAL, "privileged may be true only if native is true");
+		return refuse(p, -EINVAL, "the field privileged may be true only if native is "
+			      "true");
 	if (r->op != REQUEST_RECORD)
 		return 0;
 	if (r->flags & ADEPT_S_NO_RECORD &&
 	    (r->store || r->max_size ||
 	     r->flags & (ADEPT_S_NULL | ADEPT_S_KEEP_TRANSLATIONS | ADEPT_S_LOG_ALL)))
-		return refuse(p, -EINVAL, "no_record keeps nothing: it excludes store, max_size, "
-			      "null, keep_translations and log_*");
+		return refuse(p, -EINVAL, "no_record stores nothing: store, max_size, null, "
+			      "keep_translations and log_* are not allowed with it");
 	if (!r->store && !(r->flags & (ADEPT_S_NO_RECORD | ADEPT_S_NULL)))
 		return refuse(p, -EINVAL, "the field store is missing: it is optional only with "
 			      "no_record or null");
@@ -355,13 +357,13 @@ int request_parse(struct request *r, const char *line, size_t size, char *why, s
 
 	*r = (struct request){ .aslr = true };
 	if (size >= DEPD_LINE_MAX)
-		return refuse(&p, -EMSGSIZE, "a request has at most %u bytes", DEPD_LINE_MAX);
+		return refuse(&p, -EMSGSIZE, "the request is longer than %u bytes", DEPD_LINE_MAX);
 	ret = json_scan(line, size, why, why_size);
 	if (ret)
 		return ret;
 	o = cJSON_ParseWithLength(line, size);
 	if (!cJSON_IsObject(o))
-		ret = refuse(&p, -EPROTO, "this is not a JSON object");
+		ret = refuse(&p, -EPROTO, "this is not a valid JSON object");
 	else
 		ret = take_request(&p, o);
 	cJSON_Delete(o);

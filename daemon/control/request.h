@@ -13,49 +13,48 @@
 #define DEPD_PROTOCOL	1
 #define DEPD_LINE_MAX	(256u << 10)	/* bytes of a request, newline included */
 #define REQUEST_ARGC_MAX 16384
-#define REQUEST_WHY_MAX	1024		/* bytes of struct request's why */
+#define REQUEST_WHY_MAX	1024		/* bytes of request.why, NUL included */
 
 enum request_op {
 	REQUEST_STATUS,		/* status of depd */
 	REQUEST_SESSIONS,	/* list the sessions that the peer has permission to see */
 	REQUEST_RECORD,		/* create a session; the response has descriptors */
-	REQUEST_LAUNCHED,	/* the client has started the first process in it */
-	REQUEST_ENDED,		/* ..and reports its exit status */
+	REQUEST_LAUNCHED,	/* the client has started the session's first process */
+	REQUEST_ENDED,		/* the client reports the first process's exit status */
 	REQUEST_WATCH,		/* send events about a session until it has ended */
-	REQUEST_FOLLOW,		/* the same, and the session file as a read-only descriptor */
+	REQUEST_FOLLOW,		/* as WATCH, and send the session file as a read-only descriptor */
 	REQUEST_STOP,		/* stop recording; the programs continue */
-	REQUEST_POLICY,		/* rules and their counters */
+	REQUEST_POLICY,		/* list the rules and their counters */
 	REQUEST_RELOAD,		/* read the configuration again */
-	REQUEST_USERS,		/* accounts; of root's depd only */
+	REQUEST_USERS,		/* list the accounts of users; root's depd only */
 	REQUEST_OPS
 };
 
 enum request_transport { REQUEST_AUTO, REQUEST_KMOD, REQUEST_SHM };
 
-/** struct request - a request with a checked form; it owns its strings */
+/** struct request - a parsed and checked request; owns its strings */
 struct request {
 	enum request_op op;
-	uint32_t session;	/* LAUNCHED, ENDED, WATCH, FOLLOW, STOP */
+	uint32_t session;	/* session id, for LAUNCHED, ENDED, WATCH, FOLLOW and STOP */
 	/* RECORD */
 	char **argv;
 	int argc;
-	char *cwd;		/* absolute */
-	char *store;		/* absolute; NULL: nothing is stored (no_record or null) */
-	uint32_t flags;		/* ADEPT_S_NO_RECORD, _NULL, _DROP, _SELF_CHECK, _STRICT,
-				 * _NO_FOLLOW */
-	uint64_t ring_size, max_size;	/* 0: default ring size, no limit */
-	int level;		/* 0: default */
+	char *cwd;		/* working directory, absolute */
+	char *store;		/* absolute path; NULL: nothing is stored (no_record or null) */
+	uint32_t flags;		/* ADEPT_S_..: flags of the session, from the options */
+	uint64_t ring_size, max_size;	/* bytes; 0: default ring size, no limit */
+	int level;		/* compression level; 0: default */
 	bool aslr;		/* true unless the client disabled it */
 	enum request_transport transport;
 	bool shared;		/* @group gets read access to the store */
 	uint32_t group;
 	/* LAUNCHED */
 	pid_t pid;
-	bool privileged;	/* with @native: because its program raises privileges */
-	bool native;		/* the first image runs unrecorded */
-	char *why;		/* the reason; NULL unless native */
+	bool privileged;	/* @native is true because the program raises privileges */
+	bool native;		/* the first program runs unrecorded */
+	char *why;		/* why the program runs unrecorded, or NULL */
 	/* ENDED */
-	int status;		/* as from wait(2) */
+	int status;		/* exit status as from wait(2) */
 };
 
 /**
@@ -66,8 +65,8 @@ struct request {
  *
  * Strings are bytes without NUL; they need not be valid UTF-8 and are not changed.
  *
- * Return: 0; -EPROTO: no JSON object, or another version; -EMSGSIZE; -EINVAL: a field is missing,
- * unknown, duplicate or has an invalid value; -ENOMEM.
+ * Return: 0; -EPROTO: not a JSON object, or another protocol version; -EMSGSIZE: too long; -EINVAL:
+ * a field is missing, unknown or duplicate, or has an invalid value; -ENOMEM.
  */
 int request_parse(struct request *r, const char *line, size_t size, char *why, size_t why_size);
 void request_free(struct request *r);

@@ -54,7 +54,7 @@ static void put_time(struct strbuf *t, const char *key, uint64_t ns)
 	strbuf_string(t, key, digits);
 }
 
-/* Exit status of the first process, as from wait(2); -1: unknown. */
+/* Append the exit status of the first process, as from wait(2); -1: unknown. */
 static void put_exit(struct strbuf *t, int status)
 {
 	char name[SIGNAL_NAME];

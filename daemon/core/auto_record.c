@@ -16,7 +16,7 @@
 #include "daemon/base/log.h"
 #include "daemon/injector/tracer.h"
 
-/* DIR/RULE-COMM-PID-ID.dep; in COMM a slash, blank, control or non-ASCII byte becomes '_'. */
+/* Make the path DIR/RULE-COMM-PID-ID.dep; '_' replaces slashes, blanks and non-ASCII in COMM. */
 static void name_store(const struct rules_config *w, uint32_t id, char *path, size_t size)
 {
 	char comm[32], *p;
@@ -38,7 +38,7 @@ static uint32_t of_rule(struct depd *d, const char *name)
 	return n;
 }
 
-/* Apply a rule's `every` (each n-th match) and its limit of sessions at the same time. */
+/* Check the rule's `every` (record each n-th match) and its limit of simultaneous sessions. */
 static bool may_attach_next(struct depd *d, int i)
 {
 	const struct policy_rule *r = &d->config.rule[i];
@@ -63,10 +63,10 @@ int rules_attach(struct depd *d, const struct rules_config *r, char *why)
 	struct session *s;
 	int ret;
 
-	/* The front made this directory with mode 0700. */
+	/* The front created the directory with mode 0700; the group needs search permission. */
 	if (d->front && r->shared && chmod(r->dir, 0711)) {
 		ret = -errno;
-		snprintf(why, CONTROL_WHY, "cannot let the group enter %s: %s", r->dir,
+		snprintf(why, CONTROL_WHY, "cannot give the group access to %s: %s", r->dir,
 			 strerror(-ret));
 		return ret;
 	}
@@ -96,7 +96,7 @@ void rules_attached(struct session *s, int ret, const char *why)
 	pid_t pid = s->attaching;
 
 	s->attaching = 0;
-	/* The tracer may have attached the process before it ended: look in the session file. */
+	/* The tracer has ended; the session file shows whether it had attached the process. */
 	if (ret == -EPIPE) {
 		session_step(s);
 		ret = s->state == SESSION_RECORDING ? 0 : ret;
@@ -139,7 +139,7 @@ static void exec(void *arg, const struct pending_exec *e)
 	int i = policy_match(&d->config, &e->p);
 	int ret = -ENOENT;
 
-	/* One read can deliver hundreds of processes: notify the watchdog between them. */
+	/* One read can deliver hundreds of processes: systemd's watchdog must not expire. */
 	notify_alive();
 	/* The tracer cannot attach to itself. */
 	if (i >= 0 && e->pid != tracer_pid(d) && may_attach_next(d, i)) {
@@ -184,7 +184,7 @@ static void make_folder(const struct depd *d, bool shared)
 		return;
 	}
 	log_msg(LOG_WARNING, 0,
-		"%s cannot be made: %m; rules without a store of their own will fail",
+		"cannot create %s: %m; rules that do not name another directory will fail",
 		d->config.store);
 }
 
@@ -222,7 +222,7 @@ void policy_start(struct depd *d)
 		ret = loop_watch_add(d->loop, &d->policy_ready, exec_watch_fd(d->watch), POLLIN);
 	if (!ret)
 		return;
-	snprintf(d->policy_error, sizeof(d->policy_error), "the rules cannot be set: %s",
+	snprintf(d->policy_error, sizeof(d->policy_error), "cannot activate the rules: %s",
 		 strerror(-ret));
 	log_msg(LOG_ERR, 0, "%s", d->policy_error);
 	policy_stop(d);

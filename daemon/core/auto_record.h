@@ -8,10 +8,10 @@
 /** struct rules_config - a pending process and the parameters of its session */
 struct rules_config {
 	pid_t pid;
-	uid_t uid;		/* real uid */
+	uid_t uid;		/* real uid of the process */
 	uint64_t start_ns;	/* start time as in struct pending_exec; detects a reused pid */
-	const char *rule, *comm, *path, *dir;	/* @dir: the store is created in it */
-	uint32_t seq;		/* number of the front's request; 0: no front */
+	const char *rule, *comm, *path, *dir;	/* @dir: directory of the store */
+	uint32_t seq;		/* number of the front's request, for the answer; 0: no front */
 	uint32_t flags;
 	uint64_t ring_size, max_size;
 	int level;
@@ -31,7 +31,7 @@ int rules_attach(struct depd *d, const struct rules_config *w, char *why);
 /** policy_start() - start the BPF programs if there are rules; errors go to d->policy_error */
 void policy_start(struct depd *d);
 void policy_stop(struct depd *d);
-/** rules_folders() - create the rules' store directory; warn if a rule's group cannot enter it */
+/** rules_folders() - create the directory for stores; warn if a rule's group cannot access it */
 void rules_folders(struct depd *d);
 /**
  * rules_attached() - handle the result of tracer_attach()

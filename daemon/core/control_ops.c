@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the control socket may ask for.
+ * The operations behind the requests on the control socket (struct control_ops).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -178,10 +178,10 @@ static int record(void *arg, const struct peer *peer, const struct request *r, u
 	int ret;
 
 	user_of(peer, &w.owner);
-	/* A user's own depd has only that user's rights. */
+	/* A depd that does not run as root has only its own user's permissions. */
 	if (d->self.uid && peer->uid != d->self.uid) {
-		snprintf(why, CONTROL_WHY, "this depd is user %u's, and serves nobody else",
-			 d->self.uid);
+		snprintf(why, CONTROL_WHY, "this depd belongs to user %u and records for no other "
+			 "user", d->self.uid);
 		return -EPERM;
 	}
 	if (!in_our_pid_namespace(peer)) {
@@ -189,14 +189,14 @@ static int record(void *arg, const struct peer *peer, const struct request *r, u
 		return -EXDEV;
 	}
 	if (r->shared && !is_member(peer, r->group)) {
-		snprintf(why, CONTROL_WHY, "user %u is not in the group %u, or in more than %d "
-			 "groups", peer->uid, r->group, PEER_GROUPS_MAX);
+		snprintf(why, CONTROL_WHY, "user %u cannot share a store with group %u: not a "
+			 "member, or in more than %d groups", peer->uid, r->group, PEER_GROUPS_MAX);
 		return -EPERM;
 	}
 	ret = dep_base_peer(&w.base, &(struct dep_peer){ peer->pid, peer->uid, peer->gid,
 							   peer->pidfd }, &reason);
 	if (ret) {
-		snprintf(why, CONTROL_WHY, "depctl may not record: %s", reason.text);
+		snprintf(why, CONTROL_WHY, "depctl is not permitted to record: %s", reason.text);
 		return ret;
 	}
 	ret = session_begin(d, &w, &s, why);
@@ -210,7 +210,7 @@ static int record(void *arg, const struct peer *peer, const struct request *r, u
 	return 0;
 }
 
-/* Open the session file read-only: unpublished data of a thread is in its ring only. */
+/* Open the session file for a client that reads the rings, which have data not stored yet. */
 static int follow(void *arg, const struct peer *peer, const struct request *r, int *fd, char *why)
 {
 	struct session *s = own_session(arg, peer, r->session, why);
@@ -219,10 +219,10 @@ static int follow(void *arg, const struct peer *peer, const struct request *r, i
 	if (!s)
 		return -ENOENT;
 	if (s->state == SESSION_ENDED) {
-		snprintf(why, CONTROL_WHY, "session %u has ended; its store has it all", s->id);
+		snprintf(why, CONTROL_WHY, "session %u has ended; its store is complete", s->id);
 		return -EALREADY;
 	}
-	/* A new open file description: it is read-only, and so is every mapping of it. */
+	/* Reopen the file read-only: the client must not be able to write it or map it writable. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->ring.fd);
 	*fd = open(path, O_RDONLY | O_CLOEXEC);
 	return *fd < 0 ? -errno : 0;

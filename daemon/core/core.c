@@ -29,7 +29,7 @@
 #include "daemon/retention/temporary.h"
 
 #define RETENTION_NS	60000000000ull
-#define SHUTDOWN_NS	30000000000ull	/* extended while sessions are being stored */
+#define SHUTDOWN_NS	30000000000ull	/* time for shutdown; extended while data is stored */
 
 static struct depd *depd;
 static struct loop_watch signal_ready;
@@ -46,7 +46,7 @@ static void retention_due(struct loop_timer *t)
 	if (!d->config.store || (!d->config.max_store && !d->config.max_age_s))
 		return;
 	ret = retention_run(d->config.store, d->config.max_store, d->config.max_age_s, &r);
-	/* The store directory of an instance is missing until a rule records its user. */
+	/* An instance's directory for stores is missing until a rule records its user. */
 	if (ret && !(ret == -ENOENT && d->front))
 		log_msg(LOG_ERR, 0, "cannot apply retention to stores in %s: %s", d->config.store,
 			r.why);
@@ -57,7 +57,7 @@ static void retention_due(struct loop_timer *t)
 			(unsigned long long)r.removed, (unsigned long long)r.removed_bytes);
 }
 
-/* ---- signals and the end ---- */
+/* ---- signals and shutdown ---- */
 
 /* Return free heap memory to the kernel once no session is open: malloc() would keep it. */
 static void give_back_memory(struct depd *d, uint32_t open)
@@ -123,7 +123,7 @@ static void signal_arrived(struct loop_watch *w, short revents)
 	case 0:
 		break;
 	case SIGHUP:
-		/* An instance has its configuration from the front. */
+		/* An instance gets its configuration from the front. */
 		if (!depd->front)
 			depd_reload(depd, why);
 		break;
@@ -136,7 +136,7 @@ static void signal_arrived(struct loop_watch *w, short revents)
 	}
 }
 
-/* ---- the start ---- */
+/* ---- startup ---- */
 
 static void rang(void *owner)
 {
@@ -185,12 +185,12 @@ int core_prepare(struct depd *d, struct fdstore_entry **kept, size_t *n)
 
 	depd = d;
 	d->session_ops = &session_ops;
-	/* A pidfd per process, and a few descriptors per session. */
+	/* depd needs a pidfd per process and a few descriptors per session. */
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	/* Recordings are readable by their user only. */
+	/* Stores and state files must be readable by their user only. */
 	umask(077);
 	ret = fdstore_open(&d->fdstore, d->rundir, kept, n, why, sizeof(why));
 	if (ret) {
@@ -203,23 +203,23 @@ int core_prepare(struct depd *d, struct fdstore_entry **kept, size_t *n)
 	signal_ready.ready = signal_arrived;
 	ret = signals_watch(d->loop, &signal_ready);
 	if (ret)
-		return core_fail(ret, "signals");
-	/* Waits until an earlier depd's tracer has ended, before any session is adopted. */
+		return core_fail(ret, "cannot set up signals");
+	/* Must precede adoption: waits until an earlier depd's tracer has ended. */
 	ret = tracer_open(d, rules_attached);
 	if (ret)
-		return core_fail(ret, "the tracer");
+		return core_fail(ret, "cannot start the tracer process");
 	ret = wakeups_open(&d->wakeups);
 	if (ret)
-		return core_fail(ret, "wakeups");
+		return core_fail(ret, "cannot create wakeups");
 	ret = session_files_watch(d);
 	if (ret)
-		return core_fail(ret, "the holder");
+		return core_fail(ret, "cannot watch the connection to the holder process");
 	d->wakeups_ready.ready = wakeups_came;
 	ret = loop_watch_add(d->loop, &d->wakeups_ready, wakeups_fd(d->wakeups), POLLIN);
 	if (ret)
-		return core_fail(ret, "wakeups");
+		return core_fail(ret, "cannot watch wakeups");
 	d->pool = dep_pool_create(d->config.workers);
-	return d->pool ? 0 : core_fail(-errno, "writer threads");
+	return d->pool ? 0 : core_fail(-errno, "cannot start writer threads");
 }
 
 int core_run(struct depd *d)

@@ -6,12 +6,12 @@
 #include "daemon/sessions/depd.h"
 
 /**
- * core_prepare() - set up all that sessions need, but no sockets
+ * core_prepare() - set up fd store, loop, tracer and writer threads, but no listening sockets
  * @d: rundir, its lock and the configuration must be set
- * @kept: receives an array of the descriptors that an earlier depd stored; free() it
+ * @kept: receives an array of the descriptors that an earlier depd stored; the caller frees it
  * @n: receives their number
  *
- * Return: 0 or a negative errno, which is logged.
+ * Return: 0 or a negative errno; the error has been logged.
  */
 int core_prepare(struct depd *d, struct fdstore_entry **kept, size_t *n);
 /** core_run() - run the loop until depd must end.  Return: the exit status of the process. */

@@ -13,7 +13,8 @@ int depd_reload(struct depd *d, char *why)
 	notify_reloading();
 	ret = options_load(&c, d->options, why, CONTROL_WHY);
 	if (ret) {
-		log_msg(LOG_ERR, 0, "the configuration stays as it was: %s", why);
+		log_msg(LOG_ERR, 0, "cannot reload, the old configuration stays in effect: %s",
+			why);
 		snprintf(d->policy_error, sizeof(d->policy_error), "%s", why);
 	} else {
 		policy_stop(d);
@@ -21,7 +22,7 @@ int depd_reload(struct depd *d, char *why)
 		d->config = c;
 		rules_folders(d);
 		policy_start(d);
-		log_msg(LOG_INFO, 0, "the configuration is read: %u rules", c.nrules);
+		log_msg(LOG_INFO, 0, "configuration loaded: %u rules", c.nrules);
 	}
 	notify_ready();
 	return ret;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* depd's side of the connection to the fd store's holder. */
+/* The fd store kept by the holder process: depd's side of the connection. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "daemon/base/rundir.h"
 
 #define ANSWER_MS	2000
-#define TRIES		40	/* 50 ms apart, until the holder has noticed the last depd's end */
+#define TRIES		40	/* 50 ms apart, until the holder notices the last depd's end */
 
 /* Close the connection: a late answer would be taken for the answer to the next request. */
 static int broken(struct fdstore *k, int ret)
@@ -94,7 +94,7 @@ static int find_holder(struct fdstore *k, const char *rundir)
 		k->sock = rundir_connect(rundir, HOLDER_SOCKET, SOCK_SEQPACKET, ANSWER_MS);
 		if (k->sock >= 0) {
 			ret = hello(k);
-			/* -EPIPE: the holder was just ending */
+			/* -EPIPE: the holder was about to end; try to find or start another. */
 			if (ret != -EBUSY && ret != -EPIPE)
 				return ret;
 			usleep(50000);
@@ -138,9 +138,9 @@ int fdstore_by_holder(struct fdstore *k, const char *rundir, struct fdstore_list
 	if (!ret)
 		ret = take_all(k, kept);
 	if (ret == -EBUSY)
-		snprintf(why, why_size, "Another depd uses the holder of %s.", rundir);
+		snprintf(why, why_size, "another depd uses the holder process of %s", rundir);
 	else if (ret)
-		snprintf(why, why_size, "The holder at %s/%s cannot be used: %s.", rundir,
+		snprintf(why, why_size, "cannot use the holder process at %s/%s: %s", rundir,
 			 HOLDER_SOCKET, strerror(-ret));
 	k->ops = &holder_ops;
 	k->has_holder = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* fd store of systemd. */
+/* The fd store kept by systemd's file descriptor store. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ bool fdstore_systemd(struct fdstore *k)
 {
 	const char *fds = getenv("FDSTORE");
 
-	/* systemd sets FDSTORE from version 254 on; the user's unit sets it for older ones. */
+	/* systemd sets FDSTORE from version 254 on; depd's user unit sets it for older versions. */
 	if (!notify_is_service() || !getenv("NOTIFY_SOCKET") || !fds || atol(fds) <= 0)
 		return false;
 	k->ops = &systemd_ops;
@@ -57,7 +57,7 @@ static int sort_in(struct fdstore *k, struct fdstore_list *kept, const char *nam
 		ret = fdstore_list_add(&k->listen, name, fd);
 	if (ret)
 		close(fd);
-	/* A name that depd did not give, or a duplicate: ignore it. */
+	/* Ignore a descriptor with a name that depd never gives, or with a duplicate name. */
 	return ret == -EINVAL || ret == -EEXIST ? 0 : ret;
 }
 

@@ -28,11 +28,11 @@ int fdstore_open(struct fdstore **out, const char *rundir, struct fdstore_entry 
 
 	k = calloc(1, sizeof(*k));
 	if (!k) {
-		snprintf(why, why_size, "There is not enough memory.");
+		snprintf(why, why_size, "not enough memory for the fd store");
 		return -ENOMEM;
 	}
 	k->sock = -1;
-	snprintf(why, why_size, "Cannot use the descriptors that systemd passes.");
+	snprintf(why, why_size, "cannot use the descriptors that systemd passed");
 	ret = fdstore_passed(k, &l);
 	if (!ret && !fdstore_systemd(k))
 		ret = fdstore_by_holder(k, rundir, &l, why, why_size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Start of the fd store's holder.
+ * Start the holder process of the fd store.
  *
  * The holder executes depd's file again under another process name.  A plain fork would have depd's
  * command line, and `kill $(pidof depd)` would end both.
@@ -41,7 +41,7 @@ static void raise_limit(void)
 		return;
 	r.rlim_cur = want;
 	if (r.rlim_max < want) {
-		/* allowed to root only */
+		/* Only root may raise the hard limit. */
 		if (!setrlimit(RLIMIT_NOFILE, &(struct rlimit){ want, want }))
 			return;
 		r.rlim_cur = r.rlim_max;
@@ -108,7 +108,7 @@ int holder_start(int fd, const char *rundir)
 	if (pid < 0)
 		return -errno;
 	if (!pid) {
-		/* The second fork makes it no child of depd, so depd need not wait for it. */
+		/* After the second fork the holder is no child of depd, which need not reap it. */
 		setsid();
 		pid = fork();
 		if (!pid)

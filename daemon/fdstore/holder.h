@@ -14,28 +14,28 @@
 
 #define HOLDER_NAME	"depd-holder"
 #define HOLDER_SOCKET	"holder.sock"
-#define HOLDER_VERSION	"depd-holder-1"	/* the name in a HELLO */
+#define HOLDER_VERSION	"depd-holder-1"	/* holder_msg.name of HOLDER_HELLO */
 #define HOLDER_FDS_MAX	4096
 
 enum holder_op {
-	HOLDER_HELLO,		/* result: 0; -EBUSY: another depd is connected; -EPERM */
-	HOLDER_PUT,		/* comes with the descriptor to store */
+	HOLDER_HELLO,		/* result: 0; -EBUSY: another depd is connected; -EPERM: refused */
+	HOLDER_PUT,		/* store the descriptor that comes with the message */
 	HOLDER_REMOVE,
 	HOLDER_FETCH		/* get name and duplicate of entry @arg; -ENOENT: no more */
 };
 
 struct holder_msg {
 	uint32_t op;
-	int32_t result;		/* of an answer: 0 or a negative errno */
+	int32_t result;		/* in answers: 0 or a negative errno */
 	uint32_t arg;
 	char name[FDSTORE_NAME_MAX];
 };
 
 /** struct holder_limits - limits of the holder; tests change them */
 struct holder_limits {
-	unsigned int start_ms;	/* it ends if no depd connects within this time.. */
-	unsigned int idle_ms;	/* ..or if it has descriptors but no depd for so long */
-	uint32_t fds;		/* descriptors */
+	unsigned int start_ms;	/* the holder ends if no depd connects after its start */
+	unsigned int idle_ms;	/* the holder ends if no depd is connected for this time */
+	uint32_t fds;		/* limit of stored descriptors */
 };
 extern struct holder_limits holder_limits;
 
@@ -44,8 +44,8 @@ extern struct holder_limits holder_limits;
  * @fd: listening socket; the holder gets a duplicate
  * @rundir: shown in its command line
  *
- * The holder executes /proc/self/exe with argv[0] = HOLDER_NAME.  main() must call holder_main()
- * then, before anything else.
+ * The holder executes /proc/self/exe with argv[0] = HOLDER_NAME.  main() must then call
+ * holder_main() before it does anything else.
  */
 int holder_start(int fd, const char *rundir);
 /** holder_main() - main function of the holder process */
@@ -59,8 +59,8 @@ int holder_send(int sock, const struct holder_msg *m, int fd);
  * holder_receive() - receive a message
  * @fd: receives a descriptor, which the caller closes, or -1
  *
- * Return: 0; -EMFILE: its descriptor could not be received; -EPIPE: the peer has closed the
- * connection; -EPROTO: not a valid message; -EAGAIN: none in time.
+ * Return: 0; -EMFILE: this process has no room for the message's descriptor; -EPIPE: the peer has
+ * closed the connection; -EPROTO: not a valid message; -EAGAIN: no message before the timeout.
  */
 int holder_receive(int sock, struct holder_msg *m, int *fd);
 /** fdstore_peer_ok() - true if the peer is root or the same user */

@@ -35,7 +35,7 @@ int holder_send(int sock, const struct holder_msg *m, int fd)
 	return n == (ssize_t)sizeof(*m) ? 0 : -EPROTO;
 }
 
-/* Take the first descriptor of @h into *fd and close the others.  Return: their number. */
+/* Take the first descriptor of @h into *fd, close the others.  Return: number of descriptors. */
 static unsigned int take_fds(struct msghdr *h, int *fd)
 {
 	unsigned int seen = 0;

@@ -21,7 +21,7 @@ struct holder_limits holder_limits = {
 };
 
 static struct fdstore_entry held[HOLDER_FDS_MAX];
-/* Robust futexes in the session files: they show recorded programs that this process has ended. */
+/* Robust futexes in the session files: the kernel marks them when the holder process ends. */
 static struct dep_owner *owner[HOLDER_FDS_MAX];
 static uint32_t nheld;
 
@@ -35,7 +35,7 @@ static int find(const char *name)
 	return -ENOENT;
 }
 
-/* Store @fd, which belongs to the holder on success. */
+/* Store @fd; on success the holder owns it. */
 static int put(const char *name, int fd)
 {
 	if (fd < 0 || !fdstore_name_good(name))
@@ -71,7 +71,7 @@ static int answer(int sock, struct holder_msg *m, int *fd)
 	case HOLDER_PUT:
 		m->result = put(m->name, *fd);
 		if (!m->result)
-			*fd = -1;	/* owned by the holder */
+			*fd = -1;	/* now owned by held[] */
 		break;
 	case HOLDER_REMOVE:
 		m->result = drop(m->name);
@@ -89,7 +89,7 @@ static int answer(int sock, struct holder_msg *m, int *fd)
 	return holder_send(sock, m, send);
 }
 
-/* Answer all requests that have arrived.  Return: 0, or an error: close the connection. */
+/* Answer all requests that have arrived.  Return: 0, or an error that ends the connection. */
 static int serve(int sock)
 {
 	struct holder_msg m = { 0 };
@@ -102,7 +102,7 @@ static int serve(int sock)
 		if (ret && ret != -EMFILE)
 			return ret;
 		m.result = ret;
-		/* -EAGAIN, because depd does not read its answers, ends the connection as well. */
+		/* -EAGAIN (depd does not read its answers) also ends the connection. */
 		ret = ret ? holder_send(sock, &m, -1) : answer(sock, &m, &fd);
 		if (fd >= 0)
 			close(fd);
@@ -153,7 +153,7 @@ void holder_serve(int listener)
 		p[0].revents = p[1].revents = 0;
 		if (poll(p, 2, p[0].fd < 0 ? (int)left : -1) < 0 && errno != EINTR)
 			return;
-		/* First the present depd: its last requests, and the end of its connection. */
+		/* Serve the connected depd first: if it has ended, the next can be accepted. */
 		if (p[0].fd >= 0 && serve(p[0].fd)) {
 			close(p[0].fd);
 			p[0].fd = -1;

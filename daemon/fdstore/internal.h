@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Internals of the fd store: the interface of its two implementations, and lists. */
+/* Internals of the fd store: interface of its two implementations, lists of descriptors. */
 #ifndef DEPD_FDSTORE_INTERNAL_H
 #define DEPD_FDSTORE_INTERNAL_H
 
@@ -8,7 +8,7 @@
 
 #include "fdstore.h"
 
-/** struct fdstore_ops - an implementation; functions return 0 or a negative errno */
+/** struct fdstore_ops - an implementation of the fd store; returns 0 or a negative errno */
 struct fdstore_ops {
 	int (*put)(struct fdstore *k, const char *name, int fd);
 	int (*remove)(struct fdstore *k, const char *name);
@@ -21,13 +21,13 @@ struct fdstore_list {
 
 struct fdstore {
 	const struct fdstore_ops *ops;
-	bool has_holder;	/* the holder is used, not systemd */
+	bool has_holder;	/* the holder process keeps the descriptors, not systemd */
 	int sock;		/* connection to the holder; -1: none */
 	struct fdstore_list listen;	/* listening sockets that systemd passed */
 	struct fdstore_list names;	/* names of the stored descriptors; fd is -1 */
 };
 
-/** fdstore_name_good() - true if @name has only letters, digits, '.', '_', '-' and fits */
+/** fdstore_name_good() - true if @name is short and has only letters, digits, '.', '_', '-' */
 bool fdstore_name_good(const char *name);
 /** fdstore_list_add() - add an entry, which owns @fd.  Return: 0 or a negative errno */
 int fdstore_list_add(struct fdstore_list *l, const char *name, int fd);
@@ -38,7 +38,7 @@ void fdstore_list_free(struct fdstore_list *l);
 
 /** fdstore_passed() - sort the descriptors that systemd passed into @kept and k->listen */
 int fdstore_passed(struct fdstore *k, struct fdstore_list *kept);
-/** fdstore_systemd() - use systemd's fd store if there is one: sets k->ops.  Return: true: yes */
+/** fdstore_systemd() - use systemd's fd store if there is one: sets k->ops and returns true */
 bool fdstore_systemd(struct fdstore *k);
 /** fdstore_by_holder() - find or start a holder and fetch its entries into @kept; sets k->ops */
 int fdstore_by_holder(struct fdstore *k, const char *rundir, struct fdstore_list *kept, char *why,

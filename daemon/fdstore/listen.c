@@ -8,7 +8,7 @@
 #include "listen.h"
 #include "daemon/base/rundir.h"
 
-/* Retry for 5 seconds: a killed depd can have its socket open still, though we have its lock. */
+/* Retry for 5 seconds: the socket of a killed depd can be open after its lock was released. */
 static int listen_patiently(const char *dir, const char *name, mode_t mode)
 {
 	const struct timespec pause = { .tv_nsec = 50000000 };

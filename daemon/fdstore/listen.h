@@ -9,7 +9,7 @@
 
 /**
  * listen_on() - get a listening socket
- * @k: the socket that systemd passed as @systemd_name is used if there is one; NULL: none
+ * @k: fd store with the sockets that systemd passed: one named @systemd_name is used; or NULL
  * @path: path of a new socket; NULL: @name in @rundir
  *
  * Return: the socket or a negative errno.

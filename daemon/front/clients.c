@@ -13,7 +13,7 @@
 
 #define ACCEPT_ONCE	16
 #define WAITING_MAX	1024u	/* maximum number of queued clients of all users */
-#define WAITING_ROOT	16u	/* number of these places that are reserved for root */
+#define WAITING_ROOT	16u	/* places of WAITING_MAX that are reserved for root */
 
 static int by_number(const void *a, const void *b)
 {
@@ -55,12 +55,12 @@ static void admit(struct front *f, int fd)
 	f->accepted++;
 	a = account_of(f->accounts, u.uid);
 	if (f->shutting_down) {
-		front_refuse(f, fd, -EAGAIN, "depd is about to end");
+		front_refuse(f, fd, -EAGAIN, "depd is shutting down");
 	} else if (!a) {
 		front_refuse(f, fd, -ENOMEM, NULL);
 	} else if (!account_rate(a, RATE_CONNECTS, 1, loop_now())) {
 		account_refused(a);
-		front_refuse(f, fd, -EUSERS, "this user connects too often");
+		front_refuse(f, fd, -EUSERS, "too many connections of this user in a short time");
 	} else if (f->nwaiting >= WAITING_MAX - (u.uid ? WAITING_ROOT : 0)) {
 		front_refuse(f, fd, -EUSERS, "depd has too many clients");
 	} else {
@@ -69,8 +69,8 @@ static void admit(struct front *f, int fd)
 			ret = instance_client(i, fd);
 		if (ret)
 			front_refuse(f, fd, ret, ret == -EUSERS ?
-				      "depd has too many clients of this user, or under too many "
-				      "groups" : NULL);
+				      "this user has too many clients, or clients with too many "
+				      "different sets of groups" : NULL);
 	}
 }
 

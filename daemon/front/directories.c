@@ -22,14 +22,15 @@
 #define RECORD_MAGIC	0x0157454e4f504544ull
 #define RECORD_SUFFIX	".who"
 #define OPEN_DIR	(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-#define NAME_DIR	(O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)	/* for a user's directory */
+/* Flags for a directory that a user owns: it is opened without reading it. */
+#define NAME_DIR	(O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 struct record {
 	uint64_t magic;
 	struct user user;
 };
 
-/* Open a directory and check that root owns it and no other user has write permission. */
+/* Create or open a directory; check that this process's user owns it; set its mode. */
 static int open_own(int at, const char *name, mode_t mode)
 {
 	struct stat st;
@@ -119,7 +120,10 @@ static int write_record(int users, const char *name, const struct user *u)
 	return ret;
 }
 
-/* Check the record's credentials: the name has a hash, so different ones can have the same name. */
+/*
+ * Check that an existing record has the credentials @u.  @name contains a hash of the groups, so
+ * different credentials can have the same name.
+ */
 static int check_record(int users, const char *name, const struct user *u)
 {
 	char record[96];
@@ -133,7 +137,7 @@ static int check_record(int users, const char *name, const struct user *u)
 	return same_user(&had, u) ? 0 : -EEXIST;
 }
 
-/* Give the directory to the user, unless an earlier front has done so. */
+/* Make @u the owner of the directory, unless an earlier front has done so. */
 static int give(int dir, const struct user *u)
 {
 	struct stat st;
@@ -214,8 +218,8 @@ void dir_each(int users, void (*one)(void *arg, const struct user *u), void *arg
 		if (n <= suffix || strcmp(e->d_name + n - suffix, RECORD_SUFFIX))
 			continue;
 		if (read_record(users, e->d_name, &u)) {
-			log_msg(LOG_WARNING, 0, "user/%s is damaged, or of another version, and is "
-				"not used", e->d_name);
+			log_msg(LOG_WARNING, 0, "removed user/%s of the run directory: it is "
+				"damaged or of another version", e->d_name);
 			unlinkat(users, e->d_name, 0);
 			continue;
 		}
@@ -228,8 +232,8 @@ void dir_each(int users, void (*one)(void *arg, const struct user *u), void *arg
 }
 
 /*
- * Root must own the directory for all users' stores, since root creates the directories in it; no
- * other user may have write permission there.
+ * Root must own @store, since root creates the users' directories in it; no other user may have
+ * write permission there.
  */
 int dir_store(const char *store, const struct user *u, char *path, size_t size)
 {

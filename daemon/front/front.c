@@ -25,8 +25,8 @@
 #include "front.h"
 
 #define SECOND_NS	1000000000ull
-#define SHUTDOWN_NS	30000000000ull	/* extended while sessions are being stored */
-#define SHUTDOWN_MOST_NS 100000000000ull /* limit of the whole shutdown */
+#define SHUTDOWN_NS	30000000000ull	/* time for shutdown; extended while data is stored */
+#define SHUTDOWN_MOST_NS 100000000000ull /* limit of the whole shutdown, with extensions */
 #define SILENT_NS	10000000000ull
 
 static struct front front = { .lock = -1, .users = -1, .ids = -1 };
@@ -52,7 +52,8 @@ int front_reload(struct front *f, char *why)
 	if (!ret && !text)
 		ret = -ENOMEM;
 	if (ret) {
-		log_msg(LOG_ERR, 0, "the configuration stays as it was: %s", why);
+		log_msg(LOG_ERR, 0, "cannot reload, the old configuration stays in effect: %s",
+			why);
 		snprintf(f->policy_error, sizeof(f->policy_error), "%s", why);
 		policy_free(&c);
 	} else {
@@ -64,7 +65,7 @@ int front_reload(struct front *f, char *why)
 		front_policy_start(f);
 		for (i = f->instances; i; i = i->next)
 			instance_config(i);
-		log_msg(LOG_INFO, 0, "the configuration is read: %u rules", c.nrules);
+		log_msg(LOG_INFO, 0, "configuration loaded: %u rules", c.nrules);
 	}
 	report_pages(f);
 	notify_ready();
@@ -73,7 +74,7 @@ int front_reload(struct front *f, char *why)
 
 /* ---- periodic work ---- */
 
-/* Count the instances to wait for.  One that has sent no report is left to the next front. */
+/* Count the instances that shutdown waits for: those that have sent a report within SILENT_NS. */
 static uint32_t running(const struct front *f, uint64_t now)
 {
 	const struct instance *i;
@@ -151,7 +152,7 @@ static void signal_arrived(struct loop_watch *w, short revents)
 	}
 }
 
-/* ---- the start ---- */
+/* ---- startup ---- */
 
 static int fail(int err, const char *what)
 {
@@ -202,28 +203,28 @@ static int prepare(struct front *f)
 	f->exe[n > 0 ? n : 0] = '\0';
 	f->rules_text = policy_describe(&f->config);
 	if (!f->rules_text)
-		return fail(-ENOMEM, "the rules");
+		return fail(-ENOMEM, "cannot describe the rules");
 	ret = fdstore_listen_only(&f->fdstore);
 	if (ret)
-		return fail(ret, "descriptors from systemd");
+		return fail(ret, "cannot use the descriptors that systemd passed");
 	f->users = dir_open(f->rundir);
 	if (f->users < 0)
-		return fail(f->users, "the directory for instances");
+		return fail(f->users, "cannot open the directory `user' in the run directory");
 	ret = ids_open(f);
 	if (ret)
-		return fail(ret, "the number of the next session");
+		return fail(ret, "cannot open the file `next-id' in the run directory");
 	ret = accounts_open(&f->accounts);
 	if (ret)
-		return fail(ret, "accounts");
+		return fail(ret, "cannot set up accounts");
 	ret = loop_create(&f->loop);
 	if (ret)
 		return fail(ret, loop_error(ret));
 	f->signals.ready = signal_arrived;
 	ret = signals_watch(f->loop, &f->signals);
 	if (ret)
-		return fail(ret, "signals");
+		return fail(ret, "cannot set up signals");
 	ret = lower_capabilities();
-	return ret ? fail(ret, "capabilities") : 0;
+	return ret ? fail(ret, "cannot drop capabilities") : 0;
 }
 
 static int serve(struct front *f)
@@ -231,14 +232,14 @@ static int serve(struct front *f)
 	struct control_ops ops = report_ops(f);
 	int ret, fd;
 
-	/* Every user has permission to connect; depd decides by the peer's credentials. */
+	/* Any user may connect; depd serves a client by the credentials of its process. */
 	fd = listen_on(f->fdstore, f->rundir, "control", f->given->socket, "depd.sock", 0666);
 	ret = fd < 0 ? fd : accept_open(f, fd);
 	if (ret)
-		return fail(ret, "the control socket");
+		return fail(ret, "cannot open the control socket");
 	fd = listen_on(f->fdstore, f->rundir, "metrics", f->given->metrics, "metrics.sock", 0660);
 	ret = fd < 0 ? fd : metrics_open(&f->metrics, f->loop, fd, &ops);
-	return ret ? fail(ret, "the metrics socket") : 0;
+	return ret ? fail(ret, "cannot open the metrics socket") : 0;
 }
 
 static void close_all(struct front *f)
@@ -279,7 +280,7 @@ int front_run(const struct options *given)
 	loop_timer_set(f->loop, &f->second, 0,
 		       watchdog && watchdog < SECOND_NS ? watchdog : SECOND_NS);
 	notify_ready();
-	log_msg(LOG_INFO, 0, "depd %s serves %s", ADEPT_VERSION, f->rundir);
+	log_msg(LOG_INFO, 0, "depd %s is ready, its run directory is %s", ADEPT_VERSION, f->rundir);
 	if (loop_run(f->loop))
 		exit_status = EXIT_FAILURE;
 	close_all(f);

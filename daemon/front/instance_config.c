@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What an instance gets of the configuration. */
+/* Make the part of the configuration that an instance gets. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /*
  * Log lines of instances: "<PRIORITY>SESSION TEXT" over a pipe.
  *
- * They are untrusted.  Their number per second is limited, and control characters are replaced.
+ * The lines are untrusted: their number per second is limited, control characters are replaced.
  */
 #include <ctype.h>
 #include <poll.h>
@@ -14,7 +14,7 @@
 #include "daemon/base/log.h"
 #include "front.h"
 
-#define LINES_SECOND	100u	/* limits of one instance */
+#define LINES_SECOND	100u	/* limit of log lines of one instance in a second */
 #define BYTES_SECOND	(256u << 10)
 #define READS		4
 
@@ -83,7 +83,7 @@ void log_ready(struct loop_watch *w, short revents)
 	ssize_t n = 1;
 	int k;
 
-	/* Beyond the limit, stop reading until the next second. */
+	/* Above the limit of bytes, stop reading until log_second() continues. */
 	if (i->nbytes > BYTES_SECOND) {
 		loop_watch_change(i->front->loop, w, 0);
 		return;
@@ -109,7 +109,7 @@ void log_second(struct instance *i)
 {
 	if (i->lines_lost)
 		log_msg(LOG_WARNING, 0,
-			"user %u: left out %llu messages of this user's instance", i->user.uid,
+			"user %u: %llu log lines of this user's instance were dropped", i->user.uid,
 			(unsigned long long)i->lines_lost);
 	i->lines_lost = 0;
 	i->nlines = 0;

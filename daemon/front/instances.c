@@ -17,11 +17,11 @@
 #include "daemon/base/log.h"
 #include "front.h"
 
-#define ROUND		32		/* messages per call.. */
-#define MESSAGES_SECOND	1000u		/* ..and per second, of a user's instance */
-#define AGAIN_NS	10000000ull	/* delay before the first restart.. */
-#define AGAIN_MOST_NS	30000000000ull	/* ..which doubles up to this.. */
-#define LIVED_NS	10000000000ull	/* ..and is reset by a process that ran so long */
+#define ROUND		32		/* messages handled in one call of ready() */
+#define MESSAGES_SECOND	1000u		/* limit of a user's instance */
+#define AGAIN_NS	10000000ull	/* delay before the first restart of a process */
+#define AGAIN_MOST_NS	30000000000ull	/* limit of the delay, which doubles each time */
+#define LIVED_NS	10000000000ull	/* a process that ran this long resets the delay */
 
 static const char slow[] = "your instance of depd does not accept the request: it is stopped, "
 			   "or overloaded";
@@ -84,7 +84,7 @@ int instance_client(struct instance *i, int fd)
 	return 0;
 }
 
-/* ---- the process ---- */
+/* ---- start and end of an instance's process ---- */
 
 static void drop_process(struct instance *i)
 {
@@ -143,10 +143,10 @@ static void start(struct instance *i)
 	}
 	drop_process(i);
 	if (ret != -EAGAIN)
-		log_msg(LOG_ERR, 0, "the instance of user %u cannot be started: %s", i->user.uid,
+		log_msg(LOG_ERR, 0, "cannot start the instance of user %u: %s", i->user.uid,
 			strerror(-ret));
 	while (i->first && ret != -EAGAIN)
-		refuse_first(i, ret, "depd cannot start an instance for you");
+		refuse_first(i, ret, "depd cannot start an instance for this user");
 	again_in(i);
 }
 
@@ -158,7 +158,7 @@ static void again_due(struct loop_timer *t)
 		start(i);
 }
 
-/* Free an instance that has no sessions, and its directory unless that has files. */
+/* Free an instance that has no sessions; remove its directory unless the directory has files. */
 static void forget(struct instance *i)
 {
 	if (!dir_drop(i->front->users, i->name))
@@ -185,7 +185,7 @@ static void has_ended(struct instance *i, int status)
 		i->failures = 0;
 	drop_process(i);
 	if (i->front->shutting_down || (i->state == INSTANCE_LEAVING && !i->first)) {
-		/* An exit status of 0 means that it has left no session. */
+		/* Exit status 0: the process has left no session open. */
 		if (WIFEXITED(status) && !WEXITSTATUS(status) && !i->first)
 			forget(i);
 		else
@@ -214,7 +214,7 @@ static void send_ids(struct instance *i)
 	struct link_msg m = { .op = LINK_IDS };
 
 	m.ids = instance_ids(i);
-	/* If the socket is full they are lost, and the instance asks again. */
+	/* If the socket is full, these ids are lost and the instance requests ids again. */
 	if (m.ids.count)
 		link_send(i->sock, &m, NULL, 0);
 }
@@ -248,7 +248,7 @@ static void send_end(struct instance *i)
 void instance_end(struct instance *i)
 {
 	while (i->first)
-		refuse_first(i, -EAGAIN, "depd is about to end");
+		refuse_first(i, -EAGAIN, "depd is shutting down");
 	loop_timer_cancel(i->front->loop, &i->again);
 	if (i->state == INSTANCE_RUNNING)
 		send_end(i);
@@ -260,12 +260,12 @@ static void bye(struct instance *i, uint64_t received)
 
 	if (i->state != INSTANCE_RUNNING || received != i->sent || i->first || i->nattaches)
 		return;
-	/* If the socket is full the instance stays and sends LINK_BYE again. */
+	/* If the socket is full, the instance continues and sends LINK_BYE again. */
 	if (!link_send(i->sock, &m, NULL, 0))
 		i->state = INSTANCE_LEAVING;
 }
 
-/* Reload on request of root's instance; others are ignored.  Reading can take a second. */
+/* Reload the configuration for root's instance, ignore other instances.  Can take a second. */
 static void reload(struct instance *i)
 {
 	struct link_msg m = { .op = LINK_RELOADED };
@@ -285,7 +285,7 @@ void instance_message(struct instance *i, const struct link_msg *m)
 		i->heard_ns = loop_now();
 		if (report_attach(i, &m->report))
 			log_msg(LOG_WARNING, 0,
-				"the instance of user %u reports invalid numbers",
+				"ignored an invalid report of the instance of user %u",
 				i->user.uid);
 		break;
 	case LINK_GOT:
@@ -310,7 +310,7 @@ void instance_message(struct instance *i, const struct link_msg *m)
 	}
 }
 
-/* An instance that closes its end or sends an invalid message is not read any more. */
+/* Handle messages.  An instance that closes its end or sends an invalid message is killed. */
 static void ready(struct loop_watch *w, short revents)
 {
 	struct instance *i = (struct instance *)((char *)w - offsetof(struct instance, ready));
@@ -318,7 +318,7 @@ static void ready(struct loop_watch *w, short revents)
 	int fds[LINK_FDS], n, k, ret = 0;
 
 	(void)revents;
-	/* Beyond the limit, stop reading until the next second. */
+	/* Above the limit of messages, stop reading until the next second. */
 	if (i->user.uid && i->nmessages > MESSAGES_SECOND) {
 		loop_watch_change(i->front->loop, w, 0);
 		return;
@@ -335,7 +335,7 @@ static void ready(struct loop_watch *w, short revents)
 	if (!ret || ret == -EAGAIN)
 		return;
 	loop_remove(i->front->loop, w);
-	/* The link is closed or broken: end the process.  Its pidfd reports the end. */
+	/* The link is closed or broken: kill the process.  Its pidfd reports the end to gone(). */
 	kill(i->pid, SIGKILL);
 }
 
@@ -385,7 +385,7 @@ static int make(struct front *f, const struct user *u, struct instance **out)
 	if (ret)
 		goto fail;
 	dir_name(u, i->name, sizeof(i->name));
-	/* A directory that exists is charged already. */
+	/* An existing directory is already charged to the account. */
 	ret = dir_exists(f->users, i->name) ? 0 : account_get(a, ACCOUNT_DIRECTORIES, 1);
 	if (ret) {
 		account_put(a, ACCOUNT_INSTANCES, 1);
@@ -454,7 +454,7 @@ void instance_adopt_all(struct front *f)
 void instance_close(struct instance *i)
 {
 	while (i->first)
-		refuse_first(i, -EAGAIN, "depd is about to end");
+		refuse_first(i, -EAGAIN, "depd is shutting down");
 	drop_process(i);
 	instance_free(i);
 }

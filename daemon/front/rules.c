@@ -19,12 +19,12 @@
 #include "daemon/base/log.h"
 #include "front.h"
 
-#define FRONT_PENDING_NS	8000000000ull	/* before the watchdog, which resumes at 10 s */
+#define FRONT_PENDING_NS	8000000000ull	/* less than the watchdog's timeout, 10 s */
 #define LOOK_NS		100000000ull
-#define SENT_MAX	8u		/* unanswered requests to one instance */
-#define ATTACHES_MAX	1024u		/* pending processes of all instances */
+#define SENT_MAX	8u		/* limit of unanswered requests to one instance */
+#define ATTACHES_MAX	1024u		/* limit of pending processes of all instances */
 
-/** struct attach - a pending process that an instance records, queued or requested */
+/** struct attach - request to an instance to record a pending process, queued or sent */
 struct attach {
 	struct attach *next;
 	struct instance *i;
@@ -35,7 +35,7 @@ struct attach {
 	uint64_t since_ns, heard_ns;
 };
 
-/* Log a process that runs unrecorded.  Beyond a user's rate it is counted only. */
+/* Log a process that runs unrecorded.  Above a user's rate limit, only count it. */
 static void missed(struct front *f, uid_t uid, pid_t pid, const char *name, const char *why)
 {
 	struct account *a = account_of(f->accounts, uid);
@@ -53,7 +53,7 @@ void front_policy_second(struct front *f)
 {
 	if (f->unsaid)
 		log_msg(LOG_WARNING, 0,
-			"%llu more processes run unrecorded, of users who had many of them",
+			"%llu more processes run unrecorded, too many to log each",
 			(unsigned long long)f->unsaid);
 	f->unsaid = 0;
 }
@@ -82,7 +82,7 @@ static void release(struct front *f, struct attach *t, const char *why)
 	drop(f, t);
 }
 
-/* Send up to SENT_MAX requests; the others wait here, where their timeout is checked. */
+/* Keep up to SENT_MAX requests at the instance; others wait in the front, with a timeout. */
 static void send_some(struct instance *i)
 {
 	static struct link_msg m;
@@ -175,7 +175,7 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Parse the numbers of a line.  Return: how many; -1: more than @max. */
+/* Parse a line of numbers.  Return: how many there are; -1: more than @max. */
 static int numbers(const char *s, unsigned int *v, int max)
 {
 	int n = 0, used;
@@ -190,7 +190,7 @@ static bool all_same(const unsigned int v[4])
 	return v[0] == v[1] && v[0] == v[2] && v[0] == v[3];
 }
 
-/* Read a process's credentials.  One with different uids or gids belongs to no single user. */
+/* Read a process's credentials.  -EPERM: uids or gids differ, the process has no single user. */
 static int who_is(pid_t pid, struct user *u)
 {
 	unsigned int uid[4], gid[4];
@@ -224,7 +224,10 @@ static int who_is(pid_t pid, struct user *u)
 	return 0;
 }
 
-/* Sessions of rule @k.  An instance cannot claim more than it was given, to block other users. */
+/*
+ * Get the number of open sessions that an instance reports for rule @k of its report.  The number
+ * of a user's instance is limited to what it has attached: a larger one could block other users.
+ */
 static uint64_t open_at(const struct instance *i, uint32_t k)
 {
 	uint64_t n = i->report.rule[k].open;
@@ -248,7 +251,7 @@ static uint64_t of_rule(const struct front *f, uint64_t name)
 	return n;
 }
 
-/* Apply a rule's `every` (each n-th match) and its limit of sessions at the same time. */
+/* Check the rule's `every` (record each n-th match) and its limit of simultaneous sessions. */
 static bool may_attach_next(struct front *f, int i)
 {
 	const struct policy_rule *r = &f->config.rule[i];
@@ -276,13 +279,13 @@ static int ask(struct front *f, const struct pending_exec *e, const struct polic
 	}
 	ret = dir_store(store, u, t->request.store, sizeof(t->request.store));
 	if (ret) {
-		snprintf(why, CONTROL_WHY, "%s/%u cannot be its user's directory for stores: %s",
-			 store, u->uid, strerror(-ret));
+		snprintf(why, CONTROL_WHY, "cannot use %s/%u as the directory of its user's "
+			 "stores: %s", store, u->uid, strerror(-ret));
 		goto fail;
 	}
 	ret = instance_get(f, u, &i);
 	if (ret) {
-		snprintf(why, CONTROL_WHY, "its user has no instance of depd: %s",
+		snprintf(why, CONTROL_WHY, "cannot start an instance of depd for its user: %s",
 			 strerror(-ret));
 		goto fail;
 	}
@@ -331,11 +334,11 @@ static int attach(struct front *f, const struct pending_exec *e, const struct po
 	if (pidfd < 0)
 		return -ESRCH;
 	ret = who_is(e->pid, &u);
-	/* If the process still exists, the credentials read by its pid are its own. */
+	/* If the process still exists, its pid was not reused: the credentials are its own. */
 	if (!ret && syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0))
 		ret = -ESRCH;
 	if (ret == -EPERM)
-		snprintf(why, CONTROL_WHY, "its user ids differ");
+		snprintf(why, CONTROL_WHY, "its real, effective and saved ids differ");
 	if (!ret)
 		ret = ask(f, e, r, &u, pidfd, why);
 	if (ret)
@@ -352,7 +355,7 @@ static void exec(void *arg, const struct pending_exec *e)
 	int i = policy_match(&f->config, &e->p);
 	int ret = -ENOENT;
 
-	/* One read can deliver hundreds of processes: notify the watchdog between them. */
+	/* One read can deliver hundreds of processes: systemd's watchdog must not expire. */
 	notify_alive();
 	/* Processes of depd itself, such as instances and tracers, are never recorded. */
 	if (i >= 0 && strcmp(e->p.exe, f->exe) && may_attach_next(f, i)) {
@@ -393,7 +396,7 @@ void front_policy_start(struct front *f)
 		ret = loop_watch_add(f->loop, &f->policy_ready, exec_watch_fd(f->watch), POLLIN);
 	if (!ret)
 		return;
-	snprintf(f->policy_error, sizeof(f->policy_error), "the rules cannot be set: %s",
+	snprintf(f->policy_error, sizeof(f->policy_error), "cannot activate the rules: %s",
 		 strerror(-ret));
 	log_msg(LOG_ERR, 0, "%s", f->policy_error);
 	front_policy_stop(f);
@@ -402,7 +405,7 @@ void front_policy_start(struct front *f)
 void front_policy_stop(struct front *f)
 {
 	while (f->attaches)
-		release(f, f->attaches, "the rules are read again");
+		release(f, f->attaches, "depd is reloading its rules or shutting down");
 	loop_timer_cancel(f->loop, &f->late);
 	if (f->watch) {
 		loop_remove(f->loop, &f->policy_ready);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Session ids are unique among all instances, so the front assigns them.  The next id is in the
- * file RUNDIR/next-id for the next front.
+ * Session ids are unique among all instances, so the front assigns them.  The file RUNDIR/next-id
+ * keeps the next id, so that the next front continues with it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ int ids_open(struct front *f)
 	return 0;
 }
 
-/* The file is written first, so that a crash can skip ids but never assigns one twice. */
+/* Write the file before the ids are used: a crash can skip ids but never assigns an id twice. */
 struct link_ids ids_lease(struct front *f, uint32_t n)
 {
 	struct link_ids ids = { .first = f->next_id, .count = n };

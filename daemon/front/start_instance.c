@@ -13,10 +13,11 @@
 
 #include "front.h"
 
+/* Session ids reserved at once.  The rest of a user's rate is left to their other instances. */
 #define LEASE_ROOT	1024u
-#define LEASE_USER	16u	/* the rest of a person's rate is for their other instances */
+#define LEASE_USER	16u
 
-enum { SOCKET = 3, FDS };	/* descriptors of the instance */
+enum { SOCKET = 3, FDS };	/* descriptor numbers in the instance */
 
 /* Execute depd's file again, so that the instance has none of the front's memory. */
 static void become(const char *rundir, int sock, int log)
@@ -95,7 +96,7 @@ int instance_start(struct instance *i)
 		return ret;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return -errno;
-	/* Neither side waits for the other: log lines that do not fit are lost. */
+	/* Log lines that do not fit into the pipe are lost: neither side waits for the other. */
 	if (pipe2(log, O_CLOEXEC | O_NONBLOCK)) {
 		ret = -errno;
 		close(ends[0]);

@@ -17,8 +17,8 @@
 #define WHOLE_MAX	((1ull << 53) - 1)
 #define COUNT(type)	(sizeof(struct type) / sizeof(uint64_t))
 
-_Static_assert(sizeof(struct link_counters) % sizeof(uint64_t) == 0, "nothing but u64");
-_Static_assert(sizeof(struct link_gauges) % sizeof(uint64_t) == 0, "nothing but u64");
+_Static_assert(sizeof(struct link_counters) % sizeof(uint64_t) == 0, "all members are u64");
+_Static_assert(sizeof(struct link_gauges) % sizeof(uint64_t) == 0, "all members are u64");
 
 static bool is_whole(const void *p, size_t n)
 {
@@ -51,7 +51,7 @@ static void subtract(void *from, const void *what, size_t n)
 		sum[i] -= v[i] < sum[i] ? v[i] : sum[i];
 }
 
-/* Resident bytes of a child process, from the kernel. */
+/* Get the resident memory of a process in bytes. */
 static uint64_t resident(pid_t pid)
 {
 	unsigned long long size, pages = 0;
@@ -209,7 +209,7 @@ void report_pages(struct front *f)
 	}
 }
 
-/* ---- metrics ---- */
+/* ---- operations for the metrics socket ---- */
 
 static void info(void *arg, struct depd_info *out)
 {
@@ -244,7 +244,7 @@ static bool nth_account(void *arg, size_t n, struct account_info *out)
 	static struct account_info account[LINK_ACCOUNTS_MAX];
 	static size_t have;
 
-	/* Callers ask for @n from 0 up: the list is made for 0. */
+	/* Callers count @n up from 0: make the list when @n is 0. */
 	if (!n)
 		have = accounts_list(f->accounts, account, LINK_ACCOUNTS_MAX);
 	if (n >= have)

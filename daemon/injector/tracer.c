@@ -15,10 +15,10 @@
 #include "tracer.h"
 #include "tracer_msg.h"
 
-#define WAIT_MS		(TRACER_FINISH_MS + 1000)	/* for an earlier tracer to end */
-#define ROUND		64				/* messages per call */
-#define AGAIN_NS	10000000ull			/* delay before a new tracer is started.. */
-#define OFTEN_NS	1000000000ull			/* ..and shortest time between starts */
+#define WAIT_MS		(TRACER_FINISH_MS + 1000)	/* timeout for an earlier tracer to end */
+#define ROUND		64				/* messages handled in one call */
+#define AGAIN_NS	10000000ull			/* delay before a new tracer is started */
+#define OFTEN_NS	1000000000ull			/* delay if the last tracer ended sooner */
 
 struct tracer {
 	struct depd *d;
@@ -27,10 +27,10 @@ struct tracer {
 	struct loop_watch ready;
 	struct loop_timer again, heartbeat;
 	unsigned int beats;	/* unanswered heartbeats */
-	pid_t pid;		/* 0: none, and no zombie either */
+	pid_t pid;		/* the tracer's pid; 0: no process, and none to reap */
 	uint64_t start_ns;
 	bool works;		/* TRACER_HELLO was received */
-	bool broken;		/* the last tracer ended without it: refuse requests meanwhile */
+	bool broken;		/* the last tracer ended before TRACER_HELLO: refuse requests */
 };
 
 static const char lost[] = "the tracer ended before it could attach";
@@ -48,11 +48,11 @@ static int tell(struct tracer *t, const struct tracer_msg *m, const int *fds, in
 
 	if (waits != tracer_line_waits(&t->line))
 		resolve_line(t);
-	/* The tracer has ended: the loop will notice, and requests are sent again. */
+	/* -EPIPE, the tracer has ended: ready() notices, and requests are sent again. */
 	return ret == -EPIPE ? 0 : ret;
 }
 
-/* ---- requests ---- */
+/* ---- requests to the tracer ---- */
 
 int tracer_add(struct session *s)
 {
@@ -123,7 +123,7 @@ struct dep_exec_ops tracer_ops(struct session *s)
 	return (struct dep_exec_ops){ .begin = begin, .poll = outcome, .arg = s };
 }
 
-/* ---- answers ---- */
+/* ---- answers of the tracer ---- */
 
 static void settle(struct session *s, uint32_t slot, enum dep_exec_outcome o)
 {
@@ -139,7 +139,7 @@ static void report_outcome(struct session *s, const struct tracer_msg *m)
 
 	if (!s->exec || m->slot >= s->ring.layout.nprocs || !s->exec[m->slot].asked)
 		return;
-	/* The tracer could not write the refusal into the session file. */
+	/* Write the refusal into the session file, in case that the tracer could not. */
 	if (m->outcome == DEP_EXEC_REFUSED && s->collector)
 		dep_follow_exec_refuse(&s->target, m->slot);
 	if (native && s->collector)
@@ -169,7 +169,7 @@ static void handle(struct tracer *t, struct tracer_msg *m)
 	}
 }
 
-/* Handle messages of the tracer.  Return: -EPIPE: it has ended. */
+/* Handle messages of the tracer.  Return: -EPIPE: the tracer has ended. */
 static int receive(struct tracer *t)
 {
 	int fds[TRACER_FDS], i, k, ret = 0;
@@ -188,7 +188,10 @@ static int receive(struct tracer *t)
 
 /* ---- end of a tracer, and start of the next ---- */
 
-/* Resolve a request that the tracer had not answered.  If not begun, it goes to the next tracer. */
+/*
+ * Resolve a request to follow an execve that the ended tracer has not answered.  A request that it
+ * had not begun is left for the next tracer.
+ */
 static void resolve_slot(struct session *s, uint32_t slot)
 {
 	switch (dep_follow_exec_lost(&s->target, slot)) {
@@ -199,8 +202,8 @@ static void resolve_slot(struct session *s, uint32_t slot)
 		settle(s, slot, DEP_EXEC_REFUSED);
 		break;
 	case ADEPT_EXEC_READY:
-		dep_collector_message(s->collector, "what process %u has executed may run "
-				      "unrecorded: who followed it has ended",
+		dep_collector_message(s->collector, "the program that process %u has executed may "
+				      "run unrecorded: the tracer has ended",
 				      dep_session_proc(&s->ring, slot)->pid);
 		settle(s, slot, DEP_EXEC_REFUSED);
 		break;
@@ -233,8 +236,8 @@ static void has_ended(struct tracer *t)
 
 	loop_remove(t->d->loop, &t->ready);
 	tracer_line_close(&t->line);
-	log_msg(LOG_ERR, 0, "the tracer, process %d, has ended: what it followed runs unrecorded, "
-		"another one is made", t->pid);
+	log_msg(LOG_ERR, 0, "the tracer, process %d, has ended: programs whose execve it followed "
+		"run unrecorded; starting another tracer", t->pid);
 	kill(t->pid, SIGKILL);
 	t->broken = !t->works;
 	for (s = t->d->sessions; s; s = s->next)
@@ -256,8 +259,8 @@ static void ready(struct loop_watch *w, short revents)
 }
 
 /*
- * Messages are read before a heartbeat counts as missed, since depd itself could have been stopped
- * for a while.  Before TRACER_HELLO the tracer waits for an earlier one and cannot answer.
+ * Read messages before a heartbeat counts as missed, since depd itself could have been stopped for
+ * a while.  Before TRACER_HELLO the tracer waits for an earlier tracer and cannot answer.
  */
 static void heartbeat_due(struct loop_timer *timer)
 {
@@ -278,7 +281,7 @@ static void heartbeat_due(struct loop_timer *timer)
 		return;
 	log_msg(LOG_ERR, 0, "the tracer, process %d, has not answered for %d seconds: it is killed",
 		t->pid, TRACER_BEATS * TRACER_HEARTBEAT_MS / 1000);
-	/* Its end closes the socket, which the loop handles. */
+	/* The end of the process closes the socket, which ready() handles. */
 	kill(t->pid, SIGKILL);
 }
 
@@ -323,7 +326,7 @@ static void again_due(struct loop_timer *timer)
 	t->pid = 0;
 	ret = start(t);
 	if (ret) {
-		log_msg(LOG_ERR, 0, "the tracer cannot be started: %s", strerror(-ret));
+		log_msg(LOG_ERR, 0, "cannot start the tracer: %s", strerror(-ret));
 		t->broken = true;
 		for (s = t->d->sessions; s; s = s->next)
 			resolve_session(s);
@@ -346,7 +349,7 @@ static int wait_for_hello(struct tracer *t)
 	} while (n < 0 && errno == EINTR);
 	if (!n) {
 		log_msg(LOG_WARNING, 0,
-			"an earlier depd's tracer does not end; it is not waited for");
+			"the tracer of an earlier depd does not end; continuing without it");
 		return 0;
 	}
 	n = tracer_line_receive(&t->line, &m, fds);

@@ -2,11 +2,12 @@
 /*
  * The injector process, or tracer: does all ptrace work, for all sessions.
  *
- * A traced process depends on its tracer.  If the tracer dies during an injection, the image dies
- * with it; an execve that it had to follow then runs natively.  So the tracer is a process of its
- * own, because depd can be killed at any time.  Without depd it finishes the work that it has
- * begun, and ends.  A lock on the file "tracer" in the run directory allows one tracer at a time.
- * The next depd adopts no session before its own tracer has the lock.
+ * A traced process depends on its tracer.  If the tracer dies while it injects the engine into a
+ * program, the program dies too; a program whose execve it should follow runs unrecorded.  So the
+ * tracer is a separate process, because depd can be killed at any time.  When depd has ended, the
+ * tracer finishes the work that it has begun, and ends.  A lock on the file "tracer" in the run
+ * directory allows one tracer at a time.  The next depd adopts no session before its own tracer has
+ * the lock.
  *
  * Requests and answers go over a socket (tracer_msg.h).  depd waits for the tracer only at the
  * start.  A tracer that misses its heartbeats is killed and replaced.
@@ -19,12 +20,12 @@
 struct tracer;
 
 #define TRACER_NAME	"depd-tracer"
-#define TRACER_LOCK	"tracer"	/* in the run directory */
-#define TRACER_FINISH_MS 5000		/* time to finish without depd; the rest runs natively */
+#define TRACER_LOCK	"tracer"	/* lock file in the run directory */
+#define TRACER_FINISH_MS 5000		/* time to finish work after depd's end */
 #define TRACER_HEARTBEAT_MS	5000		/* interval of heartbeats */
-#define TRACER_BEATS	4		/* missed heartbeats after which it is killed */
+#define TRACER_BEATS	4		/* missed heartbeats after which depd kills the tracer */
 
-/* ---- tracer.c: depd's side ---- */
+/* ---- depd's side: tracer.c ---- */
 
 /**
  * tracer_open() - start the tracer and wait until an earlier one has ended
@@ -36,18 +37,18 @@ struct tracer;
 int tracer_open(struct depd *d,
 		void (*attached)(struct session *s, int ret, const char *why));
 void tracer_close(struct depd *d);
-/** tracer_pid() - pid of the tracer; 0: none at present */
+/** tracer_pid() - get the pid of the tracer; 0: no tracer runs at present */
 pid_t tracer_pid(const struct depd *d);
-/** tracer_add() - register @s with this tracer and with those that replace it */
+/** tracer_add() - register @s with the tracer, and with each tracer that replaces it */
 int tracer_add(struct session *s);
 /** tracer_remove() - unregister @s; does nothing if it is not registered */
 void tracer_remove(struct session *s);
-/** tracer_attach() - request dep_attach(); on success the result comes later */
+/** tracer_attach() - make the tracer attach to a process; the result comes later, by @attached */
 int tracer_attach(struct session *s, const struct dep_pending *who);
 /** tracer_ops() - exec operations for the collector of @s */
 struct dep_exec_ops tracer_ops(struct session *s);
 
-/* ---- tracer_start.c ---- */
+/* ---- start of the tracer: tracer_start.c ---- */
 
 /**
  * tracer_start() - start the tracer process
@@ -60,7 +61,7 @@ pid_t tracer_start(const char *rundir, int *sock);
 /** tracer_main() - main function of the tracer process */
 void tracer_main(void) __attribute__((noreturn));
 
-/* ---- tracer_serve.c ---- */
+/* ---- the tracer process: tracer_serve.c ---- */
 
 /** tracer_loop() - handle messages until depd has ended and all work is finished */
 void tracer_loop(int sock);

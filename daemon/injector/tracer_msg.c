@@ -13,7 +13,7 @@ union control {
 	char room[CMSG_SPACE(TRACER_FDS * sizeof(int))];
 };
 
-/* A queued packet. */
+/* A packet that waits for room in the socket. */
 struct tracer_packet {
 	struct tracer_packet *next;
 	struct tracer_msg m;
@@ -41,7 +41,7 @@ static int send_now(int sock, const struct tracer_msg *m, const int *fds, int n)
 	return sent < 0 ? -errno : 0;
 }
 
-/* The kernel limits descriptors in flight, so a full queue is not the only reason to wait. */
+/* True if the packet must wait: the socket is full, or too many descriptors are in flight. */
 static bool is_full(int ret)
 {
 	return ret == -EAGAIN || ret == -ENOBUFS || ret == -ETOOMANYREFS;
@@ -100,7 +100,7 @@ void tracer_line_flush(struct tracer_line *l)
 	}
 }
 
-/* Take the received descriptors: each one that is open must be used or closed. */
+/* Copy the received descriptors to @fds; close those that do not fit. */
 static void take_fds(struct msghdr *h, int *fds)
 {
 	struct cmsghdr *c;
@@ -133,13 +133,13 @@ int tracer_line_receive(struct tracer_line *l, struct tracer_msg *m, int *fds)
 	for (i = 0; i < TRACER_FDS; i++)
 		fds[i] = -1;
 	do {
-		/* ECONNRESET: the peer ended with unread messages; its own messages follow. */
+		/* ECONNRESET: the peer ended with unread messages; receive its own messages. */
 		n = recvmsg(l->sock, &h, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	} while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (n < 0)
 		return errno == EAGAIN ? -EAGAIN : -EPIPE;
 	take_fds(&h, fds);
-	/* If descriptors could not be received, the handler of the message refuses it. */
+	/* If this process had no room for descriptors, the message's handler refuses it. */
 	if (n == (ssize_t)sizeof(*m) && !(h.msg_flags & MSG_TRUNC))
 		return 0;
 	for (i = 0; i < TRACER_FDS; i++) {

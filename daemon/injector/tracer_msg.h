@@ -14,14 +14,14 @@
 enum tracer_op {
 	/* From depd */
 	TRACER_ADD,	/* @session: @layout, @base; descriptors: session file, module rings */
-	TRACER_REMOVE,	/* @session; work that has begun in it is finished */
-	TRACER_BEGIN,	/* @session, @slot: follow its execve */
-	TRACER_ATTACH,	/* @session, @pid, @has_uid, @uid, @start_ns, @cause: dep_attach() */
-	TRACER_HEARTBEAT,	/* answered by the same message */
+	TRACER_REMOVE,	/* @session; the tracer still finishes execs that it follows */
+	TRACER_BEGIN,	/* @session, @slot: follow the execve of the process in @slot */
+	TRACER_ATTACH,	/* attach to @pid; also @session, @has_uid, @uid, @start_ns, @cause */
+	TRACER_HEARTBEAT,	/* the tracer sends the same message back */
 	/* From the tracer */
-	TRACER_HELLO,	/* sent once, when no earlier tracer is left */
+	TRACER_HELLO,	/* sent once, when all earlier tracers have ended */
 	TRACER_OUTCOME,	/* @session, @slot, @outcome, @pid, @why: result of TRACER_BEGIN */
-	TRACER_ATTACHED,	/* @session, @result, @pid, @slot, @serial, @base, @why */
+	TRACER_ATTACHED,	/* @session, @result, @pid, @slot, @serial, @base, @why: result */
 };
 
 #define TRACER_FDS 2
@@ -47,7 +47,7 @@ struct tracer_packet;
 
 /** struct tracer_line - one end of the socket, with a queue of packets to send */
 struct tracer_line {
-	int sock;		/* -1: none */
+	int sock;		/* -1: not connected */
 	struct tracer_packet *first, *last;
 };
 
@@ -58,7 +58,7 @@ struct tracer_line {
  * Return: 0; -EPIPE: the peer has ended; -ENOMEM, -EMFILE.
  */
 int tracer_line_send(struct tracer_line *l, const struct tracer_msg *m, const int *fds, int n);
-/** tracer_line_flush() - send queued messages as far as there is room; call it on POLLOUT */
+/** tracer_line_flush() - send queued messages while the socket has room; call it on POLLOUT */
 void tracer_line_flush(struct tracer_line *l);
 /**
  * tracer_line_receive() - receive the next message, without waiting

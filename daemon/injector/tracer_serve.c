@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The injector process.  It has one thread, since ptrace(2) binds a traced process to a thread of
- * the tracer.  It waits only for processes that it controls, for milliseconds.
+ * The injector process (tracer).  It has one thread, since ptrace(2) binds a traced process to a
+ * thread of the tracer.  It waits only for processes that it traces, at most for milliseconds.
  */
 #include <errno.h>
 #include <poll.h>
@@ -17,8 +17,8 @@
 #include "tracer.h"
 #include "tracer_msg.h"
 
-#define ROUND		16	/* messages per call */
-#define TICK_MS		1	/* polling detects a failed execve; SIGCHLD reports all else */
+#define ROUND		16	/* messages handled in one call */
+#define TICK_MS		1	/* polling finds failed execves; SIGCHLD reports other events */
 #define SLOW_TICK_MS	20
 #define SLOW_NS		1000000000ull	/* poll slowly if no execve began within this time */
 
@@ -29,7 +29,7 @@ struct served {
 	struct dep_target target;
 	size_t mapped;
 	unsigned int follows;
-	bool removed;		/* freed when no execve is followed in it */
+	bool removed;		/* depd has removed it; freed when @follows is 0 */
 };
 
 /** struct following - an execve that is being followed */
@@ -42,7 +42,7 @@ struct following {
 static struct tracer_line line;
 static struct served *sessions;
 static struct following *follows;
-static uint64_t followed_ns;	/* start of the latest */
+static uint64_t followed_ns;	/* time when the latest execve was begun */
 static pid_t depd_pid;
 
 static uint64_t now_ns(void)
@@ -78,7 +78,7 @@ static void free_session(struct served *s)
 	free(s);
 }
 
-/* Register a session.  On failure later requests for it fail, and depd gets the error. */
+/* Register a session.  On failure, later requests for the session fail and depd is notified. */
 static void add(const struct tracer_msg *m, int fd, int ring_fd)
 {
 	struct served *s = calloc(1, sizeof(*s));
@@ -131,13 +131,13 @@ static void tell(uint32_t session, uint32_t slot, enum dep_exec_outcome o, pid_t
 
 	if (why)
 		m.why = *why;
-	/* If depd has ended this fails; the session file has all that the next depd needs. */
+	/* Fails if depd has ended; the session file has all that the next depd needs. */
 	tracer_line_send(&line, &m, NULL, 0);
 }
 
 static void begin(const struct tracer_msg *m)
 {
-	struct dep_why why = { "The tracer has no memory." };
+	struct dep_why why = { "the tracer is out of memory" };
 	struct served *s = find(m->session);
 	struct following *f = s ? calloc(1, sizeof(*f)) : NULL;
 	int ret;
@@ -163,7 +163,7 @@ static void begin(const struct tracer_msg *m)
 	followed_ns = now_ns();
 }
 
-/* Continue following an execve.  Return: true: finished. */
+/* Continue to follow an execve.  Return: true: finished. */
 static bool go_on(struct following *f)
 {
 	struct dep_why why = { "" };
@@ -209,7 +209,7 @@ static void take(const struct tracer_msg *m)
 		answer.result = dep_attach(&s->target, &who, m->cause, &out, &answer.why);
 		answer.slot = out.proc;
 		answer.serial = out.serial;
-		/* Set the privileges before a request to follow an execve of this process. */
+		/* A request to follow an execve of this process needs these privileges. */
 		if (!answer.result)
 			answer.base = s->target.base = out.base;
 	}

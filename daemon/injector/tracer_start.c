@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Start of the tracer, a process that continues when depd ends. */
+/* Start the tracer, a process that continues when depd ends. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,7 +13,7 @@
 #include "daemon/base/rundir.h"
 #include "tracer.h"
 
-enum { SOCKET = 3, LOCK, FDS };		/* its descriptors */
+enum { SOCKET = 3, LOCK, FDS };		/* descriptor numbers in the tracer */
 
 /* Runs between fork and exec: depd has threads, so it must not allocate or take a lock. */
 static void become(const char *rundir, int sock, int lock)
@@ -79,7 +79,7 @@ void tracer_main(void)
 	prctl(PR_SET_NAME, TRACER_NAME);
 	/* Not dumpable: other processes of this user cannot trace it or reach its descriptors. */
 	prctl(PR_SET_DUMPABLE, 0);
-	/* If SIGCHLD was ignored, waits would report nothing. */
+	/* If SIGCHLD were ignored, wait(2) would not report children. */
 	signal(SIGCHLD, SIG_DFL);
 	if (chdir("/"))
 		_exit(1);

@@ -2,8 +2,9 @@
 /*
  * Credentials and limits of an instance.
  *
- * An instance reads data that its user's programs have written, so an attacker could take control
- * of it.  This must gain nothing: it has only its user's rights, and limited resources.
+ * An instance reads data that its user's programs have written, so a malicious user could take
+ * control of it.  This must gain the user nothing: an instance has only its user's permissions and
+ * limited resources.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +44,7 @@ static void be_usual_victim(void)
 
 	if (fd < 0)
 		return;
-	/* An error does no harm. */
+	/* An error is harmless: the instance stays protected from the OOM killer. */
 	if (write(fd, "0", 1) < 0)
 		errno = 0;
 	close(fd);
@@ -85,7 +86,7 @@ static int drop_capabilities(uint32_t keep)
 	return syscall(SYS_capset, &h, c) ? -errno : 0;
 }
 
-/* Ask the kernel for the credentials: all that follows relies on them. */
+/* Check that the kernel has set the credentials: the instance's safety relies on them. */
 static int check(const struct user *u)
 {
 	uid_t r, e, s;
@@ -120,7 +121,7 @@ int confine(const struct user *u, uint32_t sessions)
 		ret = check(u);
 	if (ret)
 		return ret;
-	/* Inherited over execve: children of root's instance get no capability back. */
+	/* execve must not give root's capabilities back to children of root's instance. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		return -errno;
 	return confine_calls();

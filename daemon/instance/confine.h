@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Confinement: privileges that an instance drops before it does anything for its user. */
+/* Confinement: an instance drops privileges before it does anything for its user. */
 #ifndef DEPD_INSTANCE_CONFINE_H
 #define DEPD_INSTANCE_CONFINE_H
 
@@ -9,13 +9,13 @@
 
 /**
  * confine() - take the credentials of @u, set resource limits, and drop all other privileges
- * @sessions: open sessions that the memory limit allows for
+ * @sessions: number of open sessions that must fit into the memory limit
  *
  * Root keeps the capabilities that tracing and storing need, see confine.c.
  * Return: 0 or a negative errno, after which the process must do nothing for @u.
  */
 int confine(const struct user *u, uint32_t sessions);
-/** confine_calls() - install the seccomp filter, which processes started later inherit */
+/** confine_calls() - install the seccomp filter, which all later child processes inherit */
 int confine_calls(void);
 
 #endif

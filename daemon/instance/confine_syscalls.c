@@ -18,7 +18,7 @@
 #include "confine.h"
 
 static const unsigned short refused[] = {
-	/* modules, kernels, the machine */
+	/* kernel modules, kexec, settings of the machine */
 	SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load,
 	SYS_kexec_file_load, SYS_reboot, SYS_swapon, SYS_swapoff, SYS_iopl, SYS_ioperm,
 	SYS_syslog, SYS_acct, SYS_quotactl, SYS_quotactl_fd, SYS_settimeofday, SYS_clock_settime,
@@ -56,7 +56,7 @@ int confine_calls(void)
 		LOAD(nr),
 		UNLESS(BPF_JGE, X32, 1),
 		REFUSE(EPERM),
-		/* A filter cannot read its flags in memory; callers fall back to clone(). */
+		/* clone3: its flags are in memory, unreadable here; callers fall back to clone. */
 		UNLESS(BPF_JEQ, SYS_clone3, 1),
 		REFUSE(ENOSYS),
 		UNLESS(BPF_JEQ, SYS_clone, 4),
@@ -77,6 +77,6 @@ int confine_calls(void)
 						      (unsigned char)(COUNT - i));
 	f[nhead + COUNT] = (struct sock_filter)RETURN(SECCOMP_RET_ALLOW);
 	f[nhead + COUNT + 1] = (struct sock_filter)REFUSE(EPERM);
-	_Static_assert(COUNT < 255, "a jump reaches that far");
+	_Static_assert(COUNT < 255, "BPF jump offsets have 8 bits");
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p) ? -errno : 0;
 }

@@ -30,12 +30,12 @@
 #include "daemon/injector/tracer.h"
 
 #define SOCKET		3
-#define ROUND		64		/* messages per call */
-#define IDS_LOW		16u		/* request more ids if fewer are left.. */
-#define IDS_LOW_ROOT	256u		/* ..of root, which has no rate limit */
-#define RULES_MAX	(4u << 20)	/* bytes of the rules' text */
-#define IDLE_NS		60000000000ull	/* idle timeout, after which it exits */
-#define LOCK_MS		5000		/* wait for an earlier instance to end */
+#define ROUND		64		/* messages handled in one call */
+#define IDS_LOW		16u		/* request session ids if fewer are left */
+#define IDS_LOW_ROOT	256u		/* the same for root, who has no rate limit */
+#define RULES_MAX	(4u << 20)	/* limit of the rules' text in bytes */
+#define IDLE_NS		60000000000ull	/* an instance that is idle for this time exits */
+#define LOCK_MS		5000		/* timeout for an earlier instance to end */
 #define RELOAD_MS	10000
 #define RESULTS_MAX	256
 
@@ -47,12 +47,12 @@ struct instance_link {
 	const struct link_page *page;
 	char *rules;
 	struct link_ids ids, next_ids;	/* reserved session ids: present range, next range */
-	uint64_t got;			/* clients received */
-	uint64_t busy_ns;		/* last time it was not idle */
+	uint64_t got;			/* number of clients received from the front */
+	uint64_t busy_ns;		/* last time when the instance was not idle */
 	bool asked;			/* ids were requested in this second */
 	bool going, reloaded;
 	struct link_result reload;
-	struct link_result result[RESULTS_MAX];	/* waiting for room in the socket */
+	struct link_result result[RESULTS_MAX];	/* results of attach requests, not sent yet */
 	uint32_t nresults;
 };
 
@@ -65,7 +65,7 @@ static void tell_number(struct instance_link *l, enum link_op op, uint64_t n)
 {
 	struct link_msg m = { .op = op, .number = n };
 
-	/* If the socket is full, each_second() sends it again. */
+	/* If the socket is full, each_second() sends the number again. */
 	link_send(l->sock, &m, NULL, 0);
 }
 
@@ -73,7 +73,7 @@ static void send_report(struct depd *d)
 {
 	static struct link_msg m;
 
-	/* Sessions are being adopted: serve() reports them all. */
+	/* No report while sessions are being adopted: serve() reports them together. */
 	if (!d->control)
 		return;
 	m.op = LINK_REPORT;
@@ -142,13 +142,13 @@ static void each_second(struct depd *d, uint32_t open)
 	flush_results(l);
 	send_report(d);
 	tell_number(l, LINK_GOT, l->got);
-	/* Request ids again: the front can have had none to give. */
+	/* Request ids again: the last request can have been refused by the rate limit. */
 	l->asked = false;
 	want_ids(l);
 	look_idle(l, open);
 }
 
-/* ---- services of the front ---- */
+/* ---- struct front_ops: services that the front provides ---- */
 
 static uint32_t next_id(struct depd *d, bool take)
 {
@@ -337,7 +337,7 @@ static int ask_to_reload(struct depd *d, char *why)
 	int ret = 0;
 
 	if (d->self.uid) {
-		snprintf(why, CONTROL_WHY, "only root may do it");
+		snprintf(why, CONTROL_WHY, "only root may reload the configuration");
 		return -EPERM;
 	}
 	l->reloaded = false;
@@ -347,7 +347,7 @@ static int ask_to_reload(struct depd *d, char *why)
 		ret = receive(l);
 	}
 	if (ret || !l->reloaded) {
-		snprintf(why, CONTROL_WHY, "depd does not answer");
+		snprintf(why, CONTROL_WHY, "the front process of depd does not answer");
 		return -ETIMEDOUT;
 	}
 	snprintf(why, CONTROL_WHY, "%s", l->reload.why);
@@ -406,16 +406,16 @@ static void begin(struct depd *d, struct link_start *s, const int *fds)
 	d->start_ns = loop_now();
 	clock_gettime(CLOCK_REALTIME, &t);
 	d->start_realtime_ns = t.tv_sec * 1000000000ull + t.tv_nsec;
-	/* The working directory since it was root: the user cannot reach it by a path. */
+	/* The process entered the directory as root; its user cannot reach the full path. */
 	strcpy(d->rundir, ".");
 	rundir_show(".", strndup(s->rundir, sizeof(s->rundir) - 1));
 	set_config(d, &s->config);
 	ret = page_open(&front.page, fds[0]);
 	if (ret)
-		fail("the front's page", ret);
+		fail("cannot map the shared page of the front", ret);
 	front.rules = read_rules(fds[1]);
 	if (!front.rules)
-		fail("the rules", -EINVAL);
+		fail("cannot read the rules", -EINVAL);
 	d->rundir_lock = rundir_own(d->rundir, LOCK_MS, why, sizeof(why));
 	if (d->rundir_lock < 0) {
 		log_msg(LOG_ERR, 0, "%s", why);
@@ -431,11 +431,11 @@ static void serve(struct depd *d)
 	fd = listen_on(NULL, d->rundir, NULL, NULL, "depd.sock", 0600);
 	ret = fd < 0 ? fd : control_open(&d->control, d->loop, fd, &ops);
 	if (ret)
-		fail("the control socket", ret);
+		fail("cannot open the control socket", ret);
 	front.ready.ready = ready;
 	ret = loop_watch_add(d->loop, &front.ready, front.sock, POLLIN);
 	if (ret)
-		fail("the front", ret);
+		fail("cannot watch the connection to the front", ret);
 	tell_number(&front, LINK_HELLO, 0);
 	send_report(d);
 	want_ids(&front);
@@ -456,10 +456,10 @@ void instance_main(void)
 	    link_receive(SOCKET, m, fds, true) || m->op != LINK_START)
 		_exit(EXIT_FAILURE);
 	if (chdir(m->start.rundir))
-		fail("its directory", -errno);
+		fail("cannot enter the instance's directory", -errno);
 	ret = confine(&m->start.user, m->start.sessions);
 	if (ret)
-		fail("becoming its user", ret);
+		fail("cannot take the user's credentials", ret);
 	begin(d, &m->start, fds);
 	free(m);
 	if (core_prepare(d, &kept, &nkept))
@@ -468,7 +468,7 @@ void instance_main(void)
 	free(kept);
 	serve(d);
 	ret = core_run(d);
-	/* Open sessions are left to the next instance. */
+	/* The next instance adopts the open sessions. */
 	if (!ret && has_sessions(d))
 		ret = EXIT_HAND_OVER;
 	if (!ret)

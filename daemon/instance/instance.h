@@ -2,9 +2,9 @@
 /*
  * Instance: the depd of one user under root's depd (front/front.h).
  *
- * It is a process with that user's credentials and no further rights.  Like a user's own depd it
- * has sessions, collectors, a tracer and a holder of the fd store.  Clients, configuration and
- * session ids come from the front.
+ * An instance is a process with its user's credentials and no further permissions.  Like a user's
+ * own depd it has sessions, collectors, a tracer and a holder of the fd store.  Clients,
+ * configuration and session ids come from the front.
  *
  * When the front ends, the instance ends at once and leaves its sessions open, as after a kill.
  * The next front starts an instance that adopts them.

@@ -17,7 +17,7 @@ static const uint16_t body[LINK_OPS] = {
 	[LINK_GOT] = BODY(number), [LINK_ATTACHED] = BODY(result), [LINK_BYE] = BODY(number),
 };
 
-_Static_assert(sizeof(struct link_msg) < UINT16_MAX, "sizes fit");
+_Static_assert(sizeof(struct link_msg) < UINT16_MAX, "message sizes fit into uint16_t");
 
 static size_t size_of(uint32_t op)
 {
@@ -53,7 +53,7 @@ int link_send(int sock, const struct link_msg *m, const int *fds, int n)
 	return 0;
 }
 
-/* Take the received descriptors: each one that is open must be used or closed. */
+/* Copy the received descriptors to @fds; close those that do not fit. */
 static void take_fds(struct msghdr *h, int *fds)
 {
 	struct cmsghdr *c;

@@ -24,21 +24,21 @@
 enum link_op {
 	/* From the front */
 	LINK_START,		/* first message: @start; descriptors: shared page, rules' text */
-	LINK_CONFIG,		/* @config; descriptor: rules' text */
+	LINK_CONFIG,		/* new configuration: @config; descriptor: rules' text */
 	LINK_CLIENT,		/* descriptor: a client's socket */
-	LINK_IDS,		/* @ids */
-	LINK_ATTACH,		/* @attach; descriptor: a pidfd */
+	LINK_IDS,		/* @ids: session ids reserved for the instance */
+	LINK_ATTACH,		/* @attach: record a pending process; descriptor: its pidfd */
 	LINK_END,		/* end all sessions, then exit */
 	LINK_GO,		/* answer to LINK_BYE: exit, no message follows */
 	LINK_RELOADED,		/* @result: answer to LINK_RELOAD */
 	/* From an instance */
-	LINK_HELLO,		/* it is ready to serve */
-	LINK_REPORT,		/* @report */
-	LINK_GOT,		/* @number: clients received since it began */
+	LINK_HELLO,		/* the instance is ready to serve clients */
+	LINK_REPORT,		/* @report: status of the instance */
+	LINK_GOT,		/* @number: clients received since the instance began */
 	LINK_WANT_IDS,
-	LINK_ATTACHED,		/* @result of the LINK_ATTACH with this @seq */
+	LINK_ATTACHED,		/* @result: answer to the LINK_ATTACH with the same @seq */
 	LINK_RELOAD,		/* read the configuration again; from root's instance only */
-	LINK_BYE,		/* @number as in LINK_GOT: it is idle and wants to exit */
+	LINK_BYE,		/* request to exit, since it is idle; @number as in LINK_GOT */
 	LINK_OPS
 };
 
@@ -58,7 +58,7 @@ struct link_start {
 	struct user user;
 	struct link_config config;
 	struct link_ids ids;
-	uint32_t sessions;	/* open sessions that resource limits allow for */
+	uint32_t sessions;	/* number of open sessions to set the memory limit for */
 	char rundir[PATH_MAX];
 };
 
@@ -74,7 +74,7 @@ struct link_attach {
 	uint32_t transport;
 	uint32_t shared, group;	/* as in struct policy_rule */
 	char rule[256], comm[32];
-	char path[PATH_MAX];	/* of the program */
+	char path[PATH_MAX];	/* path of the program */
 	char store[PATH_MAX];	/* directory for the store */
 };
 
@@ -93,14 +93,14 @@ struct link_counters {
 	struct dep_loss loss;
 };
 
-/** struct link_gauges - present values; all members are u64 */
+/** struct link_gauges - current values; all members are u64 */
 struct link_gauges {
 	uint64_t open, clients, lag_chunks, lag_bytes, waiting_threads;
 	uint64_t queue_jobs, workers, workers_busy, memory_bytes, fds;
 };
 
 struct link_rule {
-	uint64_t name;		/* link_rule_name() */
+	uint64_t name;		/* hash of the rule's name, see link_rule_name() */
 	uint64_t open;		/* open sessions of the rule */
 };
 
@@ -136,17 +136,17 @@ int link_send(int sock, const struct link_msg *m, const int *fds, int n);
  * @fds: receives LINK_FDS descriptors; -1: none
  * @wait: wait until there is a message
  *
- * Return: 0; -EAGAIN: none; -EPIPE: the peer has closed its end; -EPROTO: not a valid message.
+ * Return: 0; -EAGAIN: no message; -EPIPE: the peer has closed its end; -EPROTO: invalid message.
  */
 int link_receive(int sock, struct link_msg *m, int *fds, bool wait);
 uint64_t link_rule_name(const char *name);
-/** link_add_info() - add counters and gauges of other processes */
+/** link_add_info() - add counters and gauges of other processes to @to */
 void link_add_info(struct depd_info *to, const struct link_counters *c,
 		   const struct link_gauges *g);
 
-/* ---- shared_page.c: status of the front, for instances ---- */
+/* ---- status of the front, shared with instances: shared_page.c ---- */
 
-/** struct link_info - status of the front, and sums over all instances but one */
+/** struct link_info - status of the front, and sums over all instances but the reader */
 struct link_info {
 	int32_t pid;
 	uint32_t policy_active;
@@ -155,28 +155,28 @@ struct link_info {
 	uint32_t sessions_most;	/* limit of open sessions of this instance */
 	uint64_t matches, missed;
 	char policy_error[CONTROL_WHY];
-	struct link_counters counters;	/* of the others, including instances that have ended */
-	struct link_gauges gauges;	/* of the others */
+	struct link_counters counters;	/* of other instances, including ended ones */
+	struct link_gauges gauges;	/* of other instances */
 };
 
 struct link_page;
 
-#define LINK_ACCOUNTS_MAX 512	/* in the page of root's instance */
+#define LINK_ACCOUNTS_MAX 512	/* accounts in the page of root's instance */
 
 /**
  * page_make() - create a page to which only the front can write
- * @accounts: with room for accounts, for root's instance
+ * @accounts: make room for accounts, which root's instance needs
  * @fd: receives a descriptor to send to the instance
  */
 int page_make(struct link_page **p, bool accounts, int *fd);
 void page_write(struct link_page *p, const struct link_info *info);
-/** page_write_accounts() - does nothing if the page has no room for accounts */
+/** page_write_accounts() - write accounts to the page; does nothing if it has no room for them */
 void page_write_accounts(struct link_page *p, const struct account_info *a, uint32_t n);
 void page_free(struct link_page *p);
 /** page_open() - map the page in an instance; closes @fd */
 int page_open(const struct link_page **p, int fd);
 void page_read(const struct link_page *p, struct link_info *out);
-/** page_account() - get the @n-th account; false: there are no more, or none in this page */
+/** page_account() - get account number @n, from 0; false: the page has fewer accounts */
 bool page_account(const struct link_page *p, size_t n, struct account_info *out);
 
 #endif

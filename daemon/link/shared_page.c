@@ -2,9 +2,9 @@
 /*
  * Shared page: written by the front, read by an instance.
  *
- * It is a memfd, sealed against changes of its size and against all writes except through the
- * front's own mapping.  So an instance can neither change it nor make the front fault.  A sequence
- * counter is odd while the front writes.
+ * The page is a memfd, sealed against changes of its size and against all writes except through
+ * the front's own mapping.  So an instance can neither change the page nor make the front fault by
+ * truncating it.  A sequence counter is odd while the front writes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 #include "link.h"
 
-#define TRIES	1000	/* of a reader: a front that was killed can leave `seq` odd */
+#define TRIES	1000	/* limit for readers: a killed front can leave `seq` odd */
 
 struct link_page {
 	uint32_t seq;

@@ -2,8 +2,8 @@
 /*
  * The analysis process has the session file, opened read-only, as descriptor 3 and a socket as
  * descriptor 4.  depd sends a byte over the socket when the session has ended.  If the socket is
- * closed without it, depd has ended: the process gives up, and the depd that adopts the session
- * starts a new analysis.  Messages of the process come by a pipe.
+ * closed without this byte, depd has ended: the process exits, and the depd that adopts the session
+ * starts a new analysis.  depd reads messages of the process from a pipe and logs them.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -24,22 +24,22 @@
 #include "daemon/base/log.h"
 #include "live_analysis.h"
 
-#define LINES_MAX	100u	/* log lines of one analysis; the recorded program causes them */
+#define LINES_MAX	100u	/* limit of log lines of one analysis: programs can cause many */
 
-enum { RING = 3, OVER, FDS };	/* descriptors of the process */
+enum { RING = 3, OVER, FDS };	/* descriptor numbers in the analysis process */
 
 struct live_analysis {
 	struct live_analysis *next;
 	struct depd *d;
 	uint32_t session;
 	pid_t pid;
-	int over;		/* socket to it; -1: the end of the session has been sent */
+	int over;		/* socket to the analysis process; -1: session's end was sent */
 	int pidfd, lines;
 	struct loop_watch gone, reports;
 	char text[1024];
-	size_t n;		/* bytes of an incomplete line */
+	size_t n;		/* bytes of an incomplete line in @text */
 	unsigned int nlines;
-	bool useless;		/* its session never began */
+	bool useless;		/* the session was abandoned: do not log how the process ends */
 };
 
 /* ---- messages ---- */
@@ -57,7 +57,8 @@ static void say_line(struct live_analysis *q, char *line)
 	if (++q->nlines < LINES_MAX)
 		log_msg(LOG_WARNING, q->session, "%s", line);
 	else if (q->nlines == LINES_MAX)
-		log_msg(LOG_WARNING, q->session, "and more: %s has all of it", LIVE_REPORT);
+		log_msg(LOG_WARNING, q->session, "further messages are not logged, see %s in the "
+			"store", LIVE_REPORT);
 }
 
 /* Log the lines that have arrived; an overlong line is truncated. */
@@ -90,7 +91,7 @@ static void reports(struct loop_watch *w, short revents)
 		(struct live_analysis *)((char *)w - offsetof(struct live_analysis, reports));
 
 	(void)revents;
-	/* After the end of the pipe only the end of the process is waited for. */
+	/* The process has closed the pipe: wait only for the end of the process. */
 	if (!take_lines(q))
 		loop_remove(q->d->loop, w);
 }
@@ -128,10 +129,10 @@ static void gone(struct loop_watch *w, short revents)
 	if (q->useless)
 		;
 	else if (WIFSIGNALED(status))
-		log_msg(LOG_WARNING, q->session, "the search for races was killed by signal %d",
+		log_msg(LOG_WARNING, q->session, "race detection was killed by signal %d",
 			WTERMSIG(status));
 	else if (WEXITSTATUS(status))
-		log_msg(LOG_WARNING, q->session, "the search for races has failed");
+		log_msg(LOG_WARNING, q->session, "race detection has failed");
 	free_live_analysis(q);
 }
 
@@ -153,7 +154,7 @@ void live_analysis_session_ended(struct session *s)
 
 /* ---- start of an analysis ---- */
 
-/* Find depctl in the directory of depd's own file, or in ../bin. */
+/* Find depctl in the directory of depd's executable file, or in ../bin next to it. */
 static bool find_depctl(char *path, size_t size)
 {
 	static const char *const names[] = { "depctl", "../bin/depctl" };
@@ -180,7 +181,7 @@ static void be_victim(void)
 {
 	int fd;
 
-	/* Writing there requires a dumpable process; execve makes it dumpable in any case. */
+	/* Only a dumpable process can write oom_score_adj; execve makes it dumpable anyway. */
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (fd >= 0 && write(fd, "500", 3) == 3)
@@ -254,7 +255,7 @@ static int start(struct live_analysis *q, const struct session *s, int ring)
 	q->lines = lines[0];
 	if (!ret)
 		ret = watch(q);
-	/* Not watched: end it. */
+	/* The process cannot be watched: kill it. */
 	if (ret && q->pid > 0) {
 		kill(q->pid, SIGKILL);
 		waitpid(q->pid, NULL, 0);
@@ -294,11 +295,11 @@ void live_analysis_begin(struct session *s)
 	if (!c->races || !*s->store || s->flags & (ADEPT_S_NULL | ADEPT_S_NO_RECORD))
 		return;
 	if (s->d->nanalyses >= c->races) {
-		log_msg(LOG_NOTICE, s->id, "is not searched for races: %u sessions are already",
+		log_msg(LOG_NOTICE, s->id, "no race detection: it runs for %u sessions already",
 			s->d->nanalyses);
 		return;
 	}
 	ret = begin(s);
 	if (ret)
-		log_msg(LOG_ERR, s->id, "cannot be searched for races: %s", strerror(-ret));
+		log_msg(LOG_ERR, s->id, "cannot start race detection: %s", strerror(-ret));
 }

@@ -10,11 +10,11 @@
 
 #include "daemon/sessions/session.h"
 
-#define LIVE_REPORT	"races.txt"	/* in the store */
+#define LIVE_REPORT	"races.txt"	/* name of the report in the store */
 
 /** live_analysis_begin() - start an analysis of @s if configured and possible; logs errors */
 void live_analysis_begin(struct session *s);
-/** live_analysis_session_ended() - the store of @s is complete: let its analysis finish */
+/** live_analysis_session_ended() - notify the analysis of @s that the store is complete */
 void live_analysis_session_ended(struct session *s);
 
 #endif

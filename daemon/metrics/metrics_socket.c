@@ -14,9 +14,9 @@
 #include "daemon/base/strbuf.h"
 
 #define READERS_MAX	32
-#define REQUEST_MAX	8192		/* bytes of an HTTP request */
+#define REQUEST_MAX	8192		/* limit of an HTTP request in bytes */
 #define SILENT_NS	100000000ull	/* without a request, send the bare text after this time */
-#define READER_NS	5000000000ull	/* limit for a request, and for reading the response */
+#define READER_NS	5000000000ull	/* timeout for a request, and for reading the response */
 
 /** struct reader - one connection */
 struct reader {
@@ -35,7 +35,7 @@ struct metrics {
 	struct loop *loop;
 	struct control_ops ops;
 	struct loop_watch listen;
-	struct loop_timer accept_paused;	/* out of descriptors: accept again when due */
+	struct loop_timer accept_paused;	/* accept() failed: retry when the timer expires */
 	struct reader *readers;
 	unsigned int nreaders;
 };
@@ -58,7 +58,7 @@ static void reader_free(struct reader *r)
 
 /* ---- response ---- */
 
-/* True if the Accept field names the older format and not OpenMetrics. */
+/* True if the request's Accept field names Prometheus' older format and not OpenMetrics. */
 static bool wants_classic(const char *request)
 {
 	const char *line = strcasestr(request, "\nAccept:"), *end;
@@ -146,7 +146,7 @@ static void reader_read(struct reader *r)
 	}
 	if (!r->in_len)
 		loop_timer_set(r->metrics->loop, &r->timer, READER_NS, 0);
-	/* The string functions stop at a NUL, which no HTTP request has. */
+	/* String functions stop at the first NUL; an HTTP request has none. */
 	r->in_len += n;
 	r->in[r->in_len] = 0;
 	if (!n || !may_be_http(r))

@@ -17,7 +17,7 @@ static const char *const suffixes[] = { "", "_total", "_info" };
 static const char *const types[] = { "gauge", "counter", "info" };
 static const char *const classic_types[] = { "gauge", "counter", "gauge" };
 
-/** struct metrics_out - output, and the present metric family */
+/** struct metrics_out - the text, and the metric family that is being written */
 struct metrics_out {
 	struct strbuf t;
 	enum metrics_format format;
@@ -25,7 +25,7 @@ struct metrics_out {
 	enum type type;
 };
 
-/* Start a family.  @unit is NULL or the last part of @name. */
+/* Start a metric family: write TYPE, UNIT and HELP.  @unit: NULL, or the last part of @name. */
 static void family(struct metrics_out *o, const char *name, enum type type, const char *unit,
 		   const char *help)
 {
@@ -41,7 +41,7 @@ static void family(struct metrics_out *o, const char *name, enum type type, cons
 	strbuf_printf(&o->t, "# HELP %s%s %s\n", name, suffix, help);
 }
 
-/* Write a label's value as UTF-8 on one line.  NULL is the empty string. */
+/* Write a label's value as UTF-8 on one line.  NULL counts as the empty string. */
 static void put_label(struct strbuf *t, const char *s)
 {
 	unsigned int n;
@@ -72,7 +72,7 @@ static void whole(struct metrics_out *o, uint64_t v)
 	strbuf_printf(&o->t, " %" PRIu64 "\n", v);
 }
 
-/* Write seconds exactly, independent of the locale. */
+/* Write nanoseconds as seconds with a decimal point: exact, independent of the locale. */
 static void put_seconds(struct strbuf *t, uint64_t ns)
 {
 	strbuf_printf(t, " %" PRIu64 ".%09u\n", ns / 1000000000, (unsigned int)(ns % 1000000000));
@@ -84,7 +84,7 @@ static void seconds(struct metrics_out *o, uint64_t ns)
 	put_seconds(&o->t, ns);
 }
 
-/* Write a value of depd with one label, which needs no escapes. */
+/* Write a sample with one label, whose value needs no escapes. */
 static void whole_of(struct metrics_out *o, const char *label, const char *value, uint64_t v)
 {
 	begin_sample(o);
@@ -98,7 +98,7 @@ static void one(struct metrics_out *o, const char *name, enum type type, const c
 	whole(o, v);
 }
 
-/* ---- depd as a whole ---- */
+/* ---- metrics of depd as a whole ---- */
 
 static void put_self(struct metrics_out *o, const struct depd_info *d)
 {
@@ -107,12 +107,13 @@ static void put_self(struct metrics_out *o, const struct depd_info *d)
 	strbuf_str(&o->t, "{version=\"");
 	put_label(&o->t, d->version);
 	strbuf_str(&o->t, "\"} 1\n");
-	family(o, "adept_start_time_seconds", GAUGE, "seconds", "Start time of depd, since 1970.");
+	family(o, "adept_start_time_seconds", GAUGE, "seconds",
+	       "Start time of depd, in seconds since 1970.");
 	seconds(o, d->start_realtime_ns);
 	family(o, "adept_cpu_seconds", COUNTER, "seconds", "Processor time of depd.");
 	seconds(o, d->cpu_ns);
 	one(o, "adept_resident_memory_bytes", GAUGE, "bytes", d->memory_bytes,
-	    "Memory of depd.");
+	    "Resident memory of depd.");
 	one(o, "adept_clients", GAUGE, NULL, d->clients, "Clients of the control socket.");
 	one(o, "adept_requests", COUNTER, NULL, d->requests, "Requests on the control socket.");
 	one(o, "adept_requests_refused", COUNTER, NULL, d->requests_refused,
@@ -128,7 +129,7 @@ static void put_sessions(struct metrics_out *o, const struct depd_info *d)
 	one(o, "adept_sessions_started", COUNTER, NULL, d->sessions_begun, "Sessions started.");
 	one(o, "adept_sessions_adopted", COUNTER, NULL, d->sessions_adopted,
 	    "Sessions adopted from an earlier depd.");
-	family(o, "adept_sessions_ended", COUNTER, NULL, "Sessions that have ended, and why.");
+	family(o, "adept_sessions_ended", COUNTER, NULL, "Sessions that have ended, by cause.");
 	for (i = DEP_CLOSE_UNKNOWN + 1; i < DEP_CLOSE_CAUSES; i++)
 		whole_of(o, "cause", session_cause_name(i), d->sessions_ended[i]);
 }
@@ -142,17 +143,17 @@ static void put_flow(struct metrics_out *o, const struct depd_info *d)
 	    "Bytes recorded by programs, before compression.");
 	one(o, "adept_stored_bytes", COUNTER, "bytes", d->stored_bytes, "Bytes written to stores.");
 	one(o, "adept_queue_jobs", GAUGE, NULL, d->queue_jobs,
-	    "Jobs waiting or being processed by writer threads.");
+	    "Jobs of writer threads, waiting or running.");
 	one(o, "adept_writer_threads", GAUGE, NULL, d->workers, "Writer threads.");
 	one(o, "adept_writer_threads_busy", GAUGE, NULL, d->workers_busy, "Busy writer threads.");
 	family(o, "adept_stage_seconds", COUNTER, "seconds",
-	       "Time that chunks took in each stage.");
+	       "Time spent on chunks in each stage of storing.");
 	for (i = 0; i < STAGES; i++) {
 		begin_sample(o);
 		strbuf_printf(&o->t, "{stage=\"%s\"}", depd_stage_name(i));
 		put_seconds(&o->t, d->stage_ns[i]);
 	}
-	family(o, "adept_stage_chunks", COUNTER, NULL, "Chunks that went through each stage.");
+	family(o, "adept_stage_chunks", COUNTER, NULL, "Chunks processed by each stage.");
 	for (i = 0; i < STAGES; i++)
 		whole_of(o, "stage", depd_stage_name(i), d->stage_chunks[i]);
 }
@@ -168,13 +169,13 @@ static void put_loss(struct metrics_out *o, const struct dep_loss *l)
 	whole_of(o, "cause", "absent", l->absent_chunks);
 	whole_of(o, "cause", "torn", l->torn_segments);
 	family(o, "adept_loss_threads", COUNTER, NULL,
-	       "Threads that ran unrecorded, or the end of whose stream is missing.");
+	       "Threads that ran unrecorded, or whose stream is incomplete.");
 	whole_of(o, "cause", "unrecorded", l->lost_threads);
 	whole_of(o, "cause", "unfinished", l->unfinished_threads);
 	whole_of(o, "cause", "untaken", l->untaken_threads);
 	family(o, "adept_loss_processes", COUNTER, NULL,
-	       "Processes that ran unrecorded; native: by their image, privileged: for its "
-	       "privileges.");
+	       "Processes that ran unrecorded; native: their program cannot be recorded, "
+	       "privileged: it raises privileges.");
 	whole_of(o, "cause", "unrecorded", l->lost_processes);
 	whole_of(o, "cause", "native", l->native_images > l->native_privileged ?
 		 l->native_images - l->native_privileged : 0);
@@ -202,7 +203,7 @@ static void put_retention(struct metrics_out *o, const struct depd_info *d)
 	    "Bytes freed by removing stores.");
 }
 
-/* ---- sessions ---- */
+/* ---- metrics of open sessions ---- */
 
 static uint64_t value_lag_chunks(const struct session_info *s) { return s->lag_chunks; }
 static uint64_t value_lag_bytes(const struct session_info *s) { return s->lag_bytes; }
@@ -215,25 +216,26 @@ static uint64_t value_null(const struct session_info *s) { return s->null_bytes;
 static uint64_t value_dropped(const struct session_info *s) { return s->loss.dropped_bytes; }
 static uint64_t value_discarded(const struct session_info *s) { return s->loss.discarded_bytes; }
 
-/** struct series - a family that has a value for each open session */
+/** struct series - a metric family with one sample for each open session */
 static const struct series {
 	const char *name;
 	enum type type;
 	const char *unit, *help;
 	uint64_t (*value)(const struct session_info *s);
 } series[] = {
-	{ "adept_session_lag_chunks", GAUGE, NULL, "Published by programs and not yet stored.",
-	  value_lag_chunks },
-	{ "adept_session_lag_bytes", GAUGE, "bytes", "Published by programs and not yet stored.",
-	  value_lag_bytes },
+	{ "adept_session_lag_chunks", GAUGE, NULL,
+	  "Chunks published by its programs and not yet stored.", value_lag_chunks },
+	{ "adept_session_lag_bytes", GAUGE, "bytes",
+	  "Bytes published by its programs and not yet stored.", value_lag_bytes },
 	{ "adept_session_waiting_threads", GAUGE, NULL, "Threads that wait for a free chunk.",
 	  value_waiting },
 	{ "adept_session_processes", GAUGE, NULL, "Running processes.", value_live },
-	{ "adept_session_chunks", COUNTER, NULL, "Chunks taken.", value_chunks },
+	{ "adept_session_chunks", COUNTER, NULL, "Chunks taken from its programs.", value_chunks },
 	{ "adept_session_recorded_bytes", COUNTER, "bytes",
 	  "Bytes recorded by its programs, before compression.", value_recorded },
-	{ "adept_session_stored_bytes", COUNTER, "bytes", "Bytes written.", value_stored },
-	{ "adept_session_null_bytes", COUNTER, "bytes", "Bytes counted and not stored (null).",
+	{ "adept_session_stored_bytes", COUNTER, "bytes", "Bytes written to its store.",
+	  value_stored },
+	{ "adept_session_null_bytes", COUNTER, "bytes", "Bytes counted, not stored (option null).",
 	  value_null },
 	{ "adept_session_dropped_bytes", COUNTER, "bytes", "Bytes dropped because a ring was full.",
 	  value_dropped },
@@ -241,7 +243,7 @@ static const struct series {
 	  "Bytes not stored because the store was full or had failed.", value_discarded },
 };
 
-/* Get the @n-th session.  Return: 1: it is open; 0: it is not; -1: there are no more. */
+/* Get session number @n, from 0.  Return: 1: open; 0: ended; -1: there are fewer sessions. */
 static int open_session(const struct control_ops *ops, size_t n, struct session_info *s)
 {
 	if (!ops->session(ops->arg, n, s))
@@ -302,14 +304,14 @@ static void put_lag(struct metrics_out *o, const struct control_ops *ops,
 		waiting += s.waiting_threads;
 	}
 	one(o, "adept_lag_chunks", GAUGE, NULL, chunks,
-	    "Published by programs and not yet stored.");
+	    "Chunks published by programs and not yet stored.");
 	one(o, "adept_lag_bytes", GAUGE, "bytes", bytes,
-	    "Published by programs and not yet stored.");
+	    "Bytes published by programs and not yet stored.");
 	one(o, "adept_waiting_threads", GAUGE, NULL, waiting,
 	    "Threads that wait for a free chunk.");
 }
 
-/* ---- users, of root's depd ---- */
+/* ---- metrics of users, of root's depd only ---- */
 
 static const struct {
 	const char *name;
@@ -327,7 +329,7 @@ static const struct {
 	  ACCOUNT_MEMORY },
 	{ "adept_user_open_fds", GAUGE, NULL, "Descriptors of a user's instances.", ACCOUNT_FDS },
 	{ "adept_user_lag_bytes", GAUGE, "bytes",
-	  "Published by a user's programs and not yet stored.", ACCOUNT_QUEUED },
+	  "Bytes published by a user's programs and not yet stored.", ACCOUNT_QUEUED },
 	{ "adept_user_stored_bytes", COUNTER, "bytes", "Bytes written by a user's instances.",
 	  ACCOUNT_STORED },
 	{ "adept_user_cpu_seconds", COUNTER, "seconds", "Processor time of a user's instances.",

@@ -7,8 +7,8 @@
  * processes: it tests the literal text at the ends of patterns, see kernel_rules.c.  If it cannot
  * decide, the process is stopped and user space decides.
  *
- * User space learns of every stopped process: room in the ring buffer and an entry in the map of
- * pending processes are reserved before the signal is sent.
+ * User space must know every stopped process, since it has to resume the process.  So room in the
+ * ring buffer and an entry in the map of pending processes are reserved before the signal is sent.
  */
 #include <linux/types.h>
 #include <linux/bpf.h>
@@ -88,7 +88,7 @@ struct kernfs_node {
 	const char *name;
 };
 
-/* since Linux 6.15 */
+/* struct kernfs_node since Linux 6.15, which has renamed `parent` */
 struct kernfs_node___rcu {
 	struct kernfs_node *__parent;
 };
@@ -107,7 +107,7 @@ struct tty_struct {
 	} ctrl;
 };
 
-/* before Linux 5.15 */
+/* struct tty_struct before Linux 5.15, which has moved `pgrp` */
 struct tty_struct___old {
 	struct pid *pgrp;
 };
@@ -142,11 +142,11 @@ struct linux_binprm {
 
 #pragma clang attribute pop
 
-/* Set before loading. */
-const volatile u32 self_pid;		/* pid of depd in its pid namespace.. */
-const volatile u32 self_ns;		/* ..and the inode of that namespace */
+/* Constants that depd sets before it loads the program. */
+const volatile u32 self_pid;		/* pid of depd in its pid namespace */
+const volatile u32 self_ns;		/* inode number of depd's pid namespace */
 
-/* Written by user space. */
+/* Number of rules in effect; depd writes it. */
 volatile u32 nrules;
 
 struct {
@@ -175,12 +175,12 @@ struct {
 	__type(value, u64);
 } counts SEC(".maps");
 
-/** struct text - @s from @start to @end; @pad is what a right-aligned word may begin in */
+/** struct text - a text, @s from @start to @end; with @pad, 64 bytes can be read before @end */
 struct text {
 	char pad[8 * EXEC_WORDS];
 	char s[EXEC_TEXT + 256];
 	u32 start, end;
-	bool cut;		/* truncated, so it cannot be compared */
+	bool cut;		/* the text is truncated and cannot be compared */
 };
 
 /** struct subject - the process that is tested */
@@ -188,9 +188,10 @@ struct subject {
 	struct text exe, name, cgroup;
 	u64 comm[2];
 	u32 uid, nrules;
-	s32 known;		/* bytes of a relative name that are the end of the absolute one */
+	s32 known;		/* last bytes of a relative @name that also end the absolute name */
 	bool foreground;
-	bool fits, terminal;	/* result: a rule may match; ..if it were not on a terminal */
+	/* Results: a rule may match; a rule may match, but not in a terminal's foreground */
+	bool fits, terminal;
 };
 
 struct {
@@ -208,7 +209,7 @@ static __always_inline void count(u32 what)
 		++*n;
 }
 
-/* Get the pid of @task in depd's pid namespace; 0: it is in another one. */
+/* Get the pid of @task in depd's pid namespace; 0: the task is in another namespace. */
 static __always_inline u32 number_of(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
@@ -326,7 +327,7 @@ static __always_inline void read_name(struct text *t, const char *name)
 	t->cut = n <= 0 || n == EXEC_TEXT;
 }
 
-/* Count the bytes at the end of a relative name that are the same in the absolute one. */
+/* Count the last bytes of a relative name that also end the absolute name: its last component. */
 static __always_inline u32 known_tail(const struct text *t)
 {
 	u32 end = t->end & (EXEC_TEXT - 1), i;
@@ -463,7 +464,7 @@ static __always_inline void describe(struct exec_event *e, const struct subject 
 	e->argv_len = bpf_probe_read_user(e->argv, len, (void *)from) ? 0 : len;
 }
 
-/* Stop the process.  Room for event and map entry comes first: user space must know of it. */
+/* Stop the process.  Event and map entry are reserved first: user space must know the process. */
 static __always_inline void hold(struct task_struct *task, const struct subject *s, u32 pid)
 {
 	struct exec_pending h = { .ns = bpf_ktime_get_ns(), .start = task->start_boottime };

@@ -15,7 +15,7 @@
 #include "exec_watch.h"
 #include "pending.h"
 
-#include "bpf/exec.skel.h"	/* made from exec.bpf.c; needs u32 */
+#include "bpf/exec.skel.h"	/* generated from exec.bpf.c; needs the type u32 */
 
 struct exec_watch {
 	struct exec_bpf *bpf;
@@ -24,7 +24,7 @@ struct exec_watch {
 	char pin[128];
 	uint64_t released, attached;
 
-	/* During exec_watch_read(): */
+	/* Callback and buffers for exec_watch_read() */
 	void (*exec)(void *arg, const struct pending_exec *e);
 	void *arg;
 	int read;
@@ -32,7 +32,7 @@ struct exec_watch {
 	char argv[EXEC_ARGV + 1];
 };
 
-/* First warning of libbpf, which has the cause; later ones follow from it. */
+/* First warning of libbpf, which names the cause; later warnings are its consequences. */
 static __thread char complaint[256];
 
 static int listen_to_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -52,13 +52,13 @@ static int pending_fd(const struct exec_watch *w)
 static int refused(int err, char *why, size_t size)
 {
 	if (err == -EPERM || err == -EACCES)
-		snprintf(why, size, "Rules need BPF, which depd may not use here: it must run as "
-			 "root, or with CAP_BPF, CAP_PERFMON and CAP_KILL (%s).",
+		snprintf(why, size, "rules need BPF, which depd is not permitted to use: run depd "
+			 "as root or with CAP_BPF, CAP_PERFMON and CAP_KILL (%s)",
 			 *complaint ? complaint : strerror(-err));
 	else
-		snprintf(why, size, "Rules need BPF: the kernel does not take depd's programs, "
-			 "which need Linux 5.13 or later with CONFIG_BPF_EVENTS (%s; %s).",
-			 strerror(-err), *complaint ? complaint : "no more is known");
+		snprintf(why, size, "rules need BPF: the kernel has refused depd's BPF programs, "
+			 "which need Linux 5.13 or later with CONFIG_BPF_EVENTS (%s; %s)",
+			 strerror(-err), *complaint ? complaint : "no message of libbpf");
 	return err;
 }
 
@@ -69,14 +69,14 @@ static int load(struct exec_watch *w, char *why, size_t size)
 
 	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
 		err = -errno;
-		snprintf(why, size, "Rules need BPF with type information, and "
-			 "/sys/kernel/btf/vmlinux cannot be read: %s. The kernel must have "
-			 "CONFIG_DEBUG_INFO_BTF.", strerror(-err));
+		snprintf(why, size, "rules need BPF with type information, but "
+			 "/sys/kernel/btf/vmlinux cannot be read: %s (the kernel must have "
+			 "CONFIG_DEBUG_INFO_BTF)", strerror(-err));
 		return err;
 	}
 	if (stat("/proc/self/ns/pid", &ns)) {
 		err = -errno;
-		snprintf(why, size, "Rules need /proc: %s.", strerror(-err));
+		snprintf(why, size, "rules need /proc, which cannot be read: %s", strerror(-err));
 		return err;
 	}
 	w->bpf = exec_bpf__open();
@@ -103,7 +103,7 @@ static int start(struct exec_watch *w, char *why, size_t size)
 	w->watchdog = watchdog_start(pending_fd(w), w->pin);
 	if (w->watchdog < 0) {
 		err = w->watchdog;
-		snprintf(why, size, "Rules need a second process, which cannot be started: %s.",
+		snprintf(why, size, "rules need a watchdog process, which cannot be started: %s",
 			 strerror(-err));
 		return err;
 	}
@@ -119,7 +119,7 @@ int exec_watch_open(struct exec_watch **out, char *why, size_t why_size)
 
 	*out = NULL;
 	if (!w) {
-		snprintf(why, why_size, "There is no memory.");
+		snprintf(why, why_size, "out of memory");
 		return -ENOMEM;
 	}
 	w->watchdog = -1;
@@ -143,7 +143,7 @@ int exec_watch_rules(struct exec_watch *w, const struct depd_config *c)
 	u32 n = c ? c->nrules : 0;
 	struct exec_rule r;
 
-	/* No rule is active while they are written, so that none is applied half-written. */
+	/* Disable all rules while they are written: no half-written rule must be applied. */
 	w->bpf->bss->nrules = 0;
 	for (u32 i = 0; i < n; i++) {
 		exec_rule_compile(&r, &c->rule[i]);
@@ -178,7 +178,7 @@ static bool read_link(pid_t pid, const char *what, char *to, size_t size)
 	return n > 0;
 }
 
-/* Make the name given to execve absolute; a relative one is in the working directory. */
+/* Make the name given to execve absolute: it can be relative to the working directory. */
 static void absolute_name(struct exec_watch *w, pid_t pid, const char *name)
 {
 	char cwd[PATH_MAX];
@@ -238,7 +238,7 @@ static int on_event(void *ctx, void *data, size_t size)
 	struct pending_exec x;
 	struct exec_pending h;
 
-	/* The process has ended, or the watchdog has resumed it. */
+	/* Without an entry the process has ended, or the watchdog has resumed it. */
 	if (size < sizeof(*e) || bpf_map_lookup_elem(pending_fd(w), &e->pid, &h))
 		return 0;
 	read_texts(w, e);
@@ -276,7 +276,7 @@ int exec_watch_release(struct exec_watch *w, pid_t pid)
 	if (bpf_map_delete_elem(pending_fd(w), &key))
 		return -errno == -ENOENT ? -ESRCH : -errno;
 	w->released++;
-	/* If it has not stopped yet, SIGCONT removes the pending SIGSTOP. */
+	/* If the process has not stopped yet, SIGCONT removes the pending SIGSTOP. */
 	return kill(pid, SIGCONT) ? -errno : 0;
 }
 

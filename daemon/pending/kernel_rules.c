@@ -8,14 +8,14 @@
 
 #define SPECIAL "*?[]\\"
 
-/* Convert @n bytes to words with masks. */
+/* Copy @n bytes of literal text to the words @word, and set the same bytes of their masks. */
 static void words(u64 *word, u64 *mask, const char *from, size_t n)
 {
 	memcpy(word, from, n);
 	memset(mask, 0xff, n);
 }
 
-/* Find the start of the literal end of a pattern. */
+/* Find where the literal text at the end of a pattern begins. */
 static const char *literal_end(const char *s)
 {
 	const char *end = s;

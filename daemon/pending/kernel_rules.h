@@ -6,7 +6,7 @@
 #include "exec_bpf.h"
 #include "daemon/policy/policy.h"
 
-/** exec_rule_compile() - compile a rule for the kernel; the result matches at least as much */
+/** exec_rule_compile() - compile @r for the kernel; @to matches all processes that @r matches */
 void exec_rule_compile(struct exec_rule *to, const struct policy_rule *r);
 
 #endif

@@ -20,7 +20,7 @@
 
 #define FOLDER		"/sys/fs/bpf/adept"
 #define NS_PER_TICK	10000000ull	/* unit of times in /proc/PID/stat on x86 */
-#define RESOLVE_MS	1000		/* if not stopped by then, it was resumed already */
+#define RESOLVE_MS	1000		/* a process not stopped by then has been resumed */
 
 static u64 now_ms(void)
 {
@@ -63,15 +63,15 @@ static char look(pid_t pid, u64 *start)
 	return buf[0];
 }
 
-/* True if the start time @ticks can be @start_ns, within the precision of /proc. */
+/* True if @ticks (from /proc) and @start_ns can be the same start time. */
 static bool began(u64 ticks, u64 start_ns)
 {
 	return ticks == start_ns / NS_PER_TICK || ticks == start_ns / NS_PER_TICK + 1;
 }
 
 /*
- * Resume @pid if it is stopped and is the process of the entry, not a later one with the same pid.
- * Return: true: the entry can be removed.
+ * Resume @pid if it is stopped and is the process of entry @h, not a later process with the same
+ * pid.  Return: true if the entry can be removed.
  */
 static bool release(pid_t pid, const struct exec_pending *h, u64 age_ms)
 {
@@ -82,7 +82,7 @@ static bool release(pid_t pid, const struct exec_pending *h, u64 age_ms)
 		return true;
 	if (state == 'T')
 		return !kill(pid, SIGCONT) || errno == ESRCH;
-	/* Not stopped yet, or being attached ('t'). */
+	/* Keep the entry of a process that is not stopped yet, or is being attached ('t'). */
 	return state != 't' && age_ms > RESOLVE_MS;
 }
 
@@ -104,7 +104,7 @@ size_t pending_resume(int table, u64 min_ms)
 			continue;
 		}
 		bpf_map_delete_elem(table, &key);
-		/* The key to continue from is deleted: start again. */
+		/* The key from which to continue was deleted: start again. */
 		from = NULL;
 		left = 0;
 	}
@@ -130,7 +130,7 @@ size_t pending_count(int table)
 	return n;
 }
 
-/* The name is held-PID-START of this process; names in bpffs cannot have dots. */
+/* The pin's name is held-PID-START, of this process; names in bpffs cannot have dots. */
 void pending_pin(int table, char *path, size_t size)
 {
 	u64 start = 0;
@@ -156,7 +156,7 @@ static bool lives(const char *name)
 	return state && state != 'Z' && state != 'X' && found == start;
 }
 
-/* Remove entries whose pid is another process by now: it may be stopped for other reasons. */
+/* Remove entries whose pid another process has now, which may be stopped for other reasons. */
 static void forget_others(int table)
 {
 	u32 key, next, *from = NULL;

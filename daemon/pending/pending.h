@@ -19,8 +19,7 @@
  * pending_resume() - resume processes that have been pending for at least @min_ms
  * @table: descriptor of the map
  *
- * A process that has an entry but is not stopped yet keeps it, for up to a second.  Does not
- * allocate memory.
+ * A process that is not stopped yet keeps its entry, for up to a second.  Does not allocate memory.
  *
  * Return: number of entries left.
  */
@@ -32,7 +31,7 @@ size_t pending_count(int table);
 
 /**
  * pending_pin() - pin the map in bpffs for the next depd
- * @path: receives its path; "" if this fails, for example because bpffs is not mounted
+ * @path: receives the pin's path; "": error, for example because bpffs is not mounted
  */
 void pending_pin(int table, char *path, size_t size);
 /**
@@ -49,9 +48,9 @@ unsigned int pending_recover(void);
  * @table: descriptor of the map
  * @pin: path of the pinned map, which the watchdog removes when this process has died; or ""
  *
- * The watchdog resumes each process that has been pending for PENDING_MS, and all of them when
- * this process dies.  It executes /proc/self/exe with argv[0] = WATCHDOG_NAME.  main() must call
- * watchdog_main() then, before anything else.
+ * The watchdog resumes each process that has been pending for PENDING_MS, and all pending processes
+ * when this process dies.  It executes /proc/self/exe with argv[0] = WATCHDOG_NAME.  main() must
+ * then call watchdog_main() before it does anything else.
  *
  * Return: a descriptor for watchdog_end(), or a negative errno.
  */

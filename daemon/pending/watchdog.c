@@ -3,8 +3,8 @@
  * Watchdog: a small process that resumes pending processes when depd has died.
  *
  * It also resumes each process that has been pending for PENDING_MS, so a depd that hangs only
- * delays programs.  It has the map of pending processes, a socket on which depd ends it, and a
- * pidfd of depd.  It has no other descriptor of depd: those of the BPF programs would keep the
+ * delays programs.  It has the map of pending processes, a socket over which depd ends it, and a
+ * pidfd of depd.  It must close all other descriptors: those of the BPF programs would keep the
  * programs attached.
  *
  * The watchdog executes depd's file again under another process name.  A plain fork would have
@@ -26,7 +26,7 @@
 
 #define ROUND_MS 1000
 
-enum { TABLE, SOCKET, DEPD, FDS };	/* descriptors of the watchdog */
+enum { TABLE, SOCKET, DEPD, FDS };	/* descriptor numbers in the watchdog */
 
 static void close_others(void)
 {
@@ -36,7 +36,7 @@ static void close_others(void)
 		close(fd);
 }
 
-/* Make the descriptors @fd 0, 1 and 2, and close all others. */
+/* Move the descriptors @fd to 0, 1 and 2, and close all others. */
 static void keep_only(int fd[FDS])
 {
 	for (int i = 0; i < FDS; i++)
@@ -109,7 +109,7 @@ int watchdog_start(int table, const char *pin)
 	pthread_sigmask(SIG_SETMASK, &all, &mask);
 	pid = fork();
 	if (!pid) {
-		/* The second fork makes it no child of depd.  All signals are blocked. */
+		/* After a second fork the watchdog is no child of depd.  Signals stay blocked. */
 		setsid();
 		if (fork())
 			_exit(0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Between config.c, which reads the lines of depd.conf, and config_keys.c, which has the keys: the
- * state while it is read (conf.c).
+ * Interface between config.c, which reads the lines of depd.conf, and config_keys.c, which knows
+ * the keys: the state while the file is read.
  */
 #ifndef DEPD_POLICY_CONF_H
 #define DEPD_POLICY_CONF_H
@@ -10,7 +10,7 @@
 
 #define CONF_BYTES_MAX	(1u << 20)
 #define CONF_LINE_MAX	4096u
-#define CONF_NAME_MAX	64u	/* of a rule */
+#define CONF_NAME_MAX	64u	/* characters of a rule's name */
 
 enum conf_section { CONF_NONE, CONF_DEPD, CONF_RULE };
 
@@ -20,16 +20,16 @@ struct conf {
 	struct policy_error *e;
 	unsigned int line;
 	enum conf_section section;
-	uint64_t given;			/* bit per key: set in this section */
+	uint64_t given;			/* keys that this section has set, one bit each */
 	bool had_depd;
 	unsigned int rule_line[POLICY_RULES_MAX];
 };
 
-/** conf_error() - fill in the error; returns -EINVAL */
+/** conf_error() - store an error message for the current line; returns -EINVAL */
 int conf_error(struct conf *p, size_t column, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/** conf_rule() - rule of the current section */
+/** conf_rule() - get the rule of the current section */
 static inline struct policy_rule *conf_rule(struct conf *p)
 {
 	return &p->c->rule[p->c->nrules - 1];
@@ -37,7 +37,7 @@ static inline struct policy_rule *conf_rule(struct conf *p)
 
 /**
  * conf_key() - set key @name of the current section to @value
- * @key_at, @value_at: their columns
+ * @key_at, @value_at: columns of key and value, for error messages
  */
 int conf_key(struct conf *p, const char *name, size_t key_at, const char *value, size_t value_at);
 

@@ -36,18 +36,19 @@ static int check_bytes(struct conf *p, const char *line, size_t n)
 	size_t i, len;
 
 	if (n > CONF_LINE_MAX)
-		return conf_error(p, CONF_LINE_MAX + 1, "The line is longer than %u bytes: a value "
-				  "that long fits nothing.", CONF_LINE_MAX);
+		return conf_error(p, CONF_LINE_MAX + 1, "the line is longer than %u bytes",
+				  CONF_LINE_MAX);
 	for (i = 0; i < n; i += len) {
 		len = utf8_length(s + i, n - i);
 		if (!len)
-			return conf_error(p, i + 1, "This is not UTF-8: write it again with an "
-					  "editor that stores UTF-8.");
+			return conf_error(p, i + 1, "the text is not UTF-8: save the file with "
+					  "an editor that writes UTF-8");
 		if (!s[i])
-			return conf_error(p, i + 1, "There is a zero byte: is this a text file?");
+			return conf_error(p, i + 1, "the line has a zero byte: is this a text "
+					  "file?");
 		if ((s[i] < ' ' && s[i] != '\t') || s[i] == 0x7f)
-			return conf_error(p, i + 1, "There is a control character (0x%02x): "
-					  "remove it.", s[i]);
+			return conf_error(p, i + 1, "the line has a control character (0x%02x): "
+					  "remove it", s[i]);
 	}
 	return 0;
 }
@@ -62,8 +63,8 @@ static int end_section(struct conf *p)
 	if (conf_has_condition(r))
 		return 0;
 	p->line = p->rule_line[p->c->nrules - 1];
-	return conf_error(p, 1, "Rule %s has no condition and would record every process: give it "
-			  "comm, path, cgroup, argv or uid; `path = *' if every one is meant.",
+	return conf_error(p, 1, "rule %s has no condition and would record every process: set "
+			  "comm, path, cgroup, argv or uid; to record all, set `path = *'",
 			  r->name);
 }
 
@@ -73,17 +74,17 @@ static int check_name(struct conf *p, const char *name, size_t column)
 
 	good = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
 	if (!n)
-		return conf_error(p, column, "The rule has no name: write [rule NAME].");
+		return conf_error(p, column, "the rule has no name: write [rule NAME]");
 	if (name[good])
-		return conf_error(p, column + good, "A rule's name has letters, digits, `_', `.' "
-				  "and `-' only.");
+		return conf_error(p, column + good, "a rule's name can have only letters, "
+				  "digits, `_', `.' and `-'");
 	if (n > CONF_NAME_MAX)
-		return conf_error(p, column + CONF_NAME_MAX, "A rule's name has at most %u "
-				  "characters.", CONF_NAME_MAX);
+		return conf_error(p, column + CONF_NAME_MAX, "a rule's name has at most %u "
+				  "characters", CONF_NAME_MAX);
 	for (uint32_t i = 0; i < p->c->nrules; i++)
 		if (!strcmp(p->c->rule[i].name, name))
-			return conf_error(p, column, "There is a rule %s already, in line %u: "
-					  "choose another name.", name, p->rule_line[i]);
+			return conf_error(p, column, "there is a rule %s already, in line %u: "
+					  "choose another name", name, p->rule_line[i]);
 	return 0;
 }
 
@@ -95,7 +96,7 @@ static int begin_rule(struct conf *p, const char *name, size_t column)
 	if (err)
 		return err;
 	if (p->c->nrules == POLICY_RULES_MAX)
-		return conf_error(p, 1, "There are more than %u rules: join some by patterns.",
+		return conf_error(p, 1, "there are more than %u rules: combine some by patterns",
 				  POLICY_RULES_MAX);
 	r = realloc(p->c->rule, (p->c->nrules + 1) * sizeof(*r));
 	if (!r)
@@ -121,11 +122,11 @@ static int begin_section(struct conf *p, char *s, size_t column)
 	if (err)
 		return err;
 	if (!close)
-		return conf_error(p, column + strlen(s), "The section's name does not end: `]' is "
-				  "missing.");
+		return conf_error(p, column + strlen(s), "the section's name has no end: `]' is "
+				  "missing");
 	if (close[1])
-		return conf_error(p, column + (size_t)(close + 1 - s), "Nothing may follow `]': "
-				  "comments stand on lines of their own.");
+		return conf_error(p, column + (size_t)(close + 1 - s), "unexpected text after `]': "
+				  "comments must be on lines of their own");
 	p->given = 0;
 	*close = '\0';
 	while (close > s + 1 && isblank((unsigned char)close[-1]))
@@ -133,8 +134,8 @@ static int begin_section(struct conf *p, char *s, size_t column)
 	name = s + 1 + strspn(s + 1, " \t");
 	if (!strcmp(name, "depd")) {
 		if (p->had_depd)
-			return conf_error(p, column, "There is a section [depd] already: put all "
-					  "of it there.");
+			return conf_error(p, column, "there is a section [depd] already: put all "
+					  "its keys there");
 		p->had_depd = true;
 		p->section = CONF_DEPD;
 		return 0;
@@ -144,7 +145,7 @@ static int begin_section(struct conf *p, char *s, size_t column)
 		return begin_rule(p, name, column + (size_t)(name - s));
 	}
 	return conf_error(p, column + (size_t)(name - s),
-			  "There is no section [%.40s]: sections are [depd] and [rule NAME].",
+			  "there is no section [%.40s]: sections are [depd] and [rule NAME]",
 			  name);
 }
 
@@ -154,12 +155,13 @@ static int read_setting(struct conf *p, char *s, size_t column)
 	char *equals = strchr(s, '='), *end, *value;
 
 	if (!equals)
-		return conf_error(p, column, "This is no section, no comment and no KEY = VALUE.");
+		return conf_error(p, column, "the line is no section, no comment and no "
+				  "KEY = VALUE");
 	if (equals == s)
-		return conf_error(p, column, "A key is missing in front of `='.");
+		return conf_error(p, column, "a key is missing before `='");
 	if (p->section == CONF_NONE)
-		return conf_error(p, column, "A section must begin before the first key: [depd] or "
-				  "[rule NAME].");
+		return conf_error(p, column, "a section must begin before the first key: [depd] or "
+				  "[rule NAME]");
 	for (end = equals; end > s && isblank((unsigned char)end[-1]); end--)
 		;
 	*end = '\0';
@@ -229,14 +231,14 @@ int policy_read(struct depd_config *c, FILE *f, struct policy_error *e)
 	}
 	n = fread(text, 1, CONF_BYTES_MAX + 1, f);
 	if (ferror(f))
-		err = conf_error(&p, 0, "It cannot be read: %s.", strerror(errno));
+		err = conf_error(&p, 0, "the file cannot be read: %s", strerror(errno));
 	else if (n > CONF_BYTES_MAX)
-		err = conf_error(&p, 0, "It is larger than 1 MiB.");
+		err = conf_error(&p, 0, "the file is larger than 1 MiB");
 	else
 		err = read_all(&p, text, n);
 out:
 	if (err == -ENOMEM)
-		snprintf(e->text, sizeof(e->text), "There is no memory.");
+		snprintf(e->text, sizeof(e->text), "out of memory");
 	if (err)
 		policy_free(c);
 	free(text);
@@ -257,7 +259,8 @@ int policy_load(struct depd_config *c, const char *path, bool must_exist, struct
 	}
 	if (!f) {
 		memset(c, 0, sizeof(*c));
-		snprintf(e->text, sizeof(e->text), "It cannot be opened: %s.", strerror(errno));
+		snprintf(e->text, sizeof(e->text), "the file cannot be opened: %s",
+			 strerror(errno));
 		return -EINVAL;
 	}
 	err = policy_read(c, f, e);

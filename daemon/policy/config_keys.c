@@ -28,13 +28,13 @@ struct key {
 	int (*set)(const struct value *v, const struct key *k);
 	size_t off;
 	uint64_t min, max;
-	uint32_t flag;		/* for yes and no: the bit that yes sets.. */
-	bool clears;		/* ..or clears */
+	uint32_t flag;		/* of a yes/no key: the bit that yes sets */
+	bool clears;		/* yes clears the bit instead */
 };
 
 static int refuse(const struct value *v, const char *what)
 {
-	return conf_error(v->p, v->column, "%s must be %s, not `%.60s'.", v->key, what, v->text);
+	return conf_error(v->p, v->column, "%s must be %s, not `%.60s'", v->key, what, v->text);
 }
 
 static int set_text(const struct value *v, const struct key *k)
@@ -49,17 +49,17 @@ static int set_text(const struct value *v, const struct key *k)
 static int set_comm(const struct value *v, const struct key *k)
 {
 	if (strlen(v->text) > COMM_MAX && !strpbrk(v->text, "*?[\\"))
-		return conf_error(v->p, v->column + COMM_MAX, "comm has at most %d bytes, so this "
-				  "fits nothing: cut it there, or use path.", COMM_MAX);
+		return conf_error(v->p, v->column + COMM_MAX, "comm is compared with process names "
+				  "of at most %d bytes: shorten it, or use path", COMM_MAX);
 	return set_text(v, k);
 }
 
-/* Set a pattern for absolute paths; one that starts with neither / nor a wildcard never matches. */
+/* Set a pattern for absolute paths.  A pattern without / or wildcard at its start never matches. */
 static int set_rooted(const struct value *v, const struct key *k)
 {
 	if (!strchr("/*?[\\", *v->text))
-		return conf_error(v->p, v->column, "%s is compared with the whole name, which "
-				  "begins with `/': write `*/%.60s' for any folder.", v->key,
+		return conf_error(v->p, v->column, "%s is compared with the whole path, which "
+				  "begins with `/': write `*/%.60s' for any directory", v->key,
 				  v->text);
 	return set_text(v, k);
 }
@@ -67,10 +67,10 @@ static int set_rooted(const struct value *v, const struct key *k)
 static int set_folder(const struct value *v, const struct key *k)
 {
 	if (*v->text != '/')
-		return conf_error(v->p, v->column, "%s must be an absolute name: begin it with "
-				  "`/'.", v->key);
+		return conf_error(v->p, v->column, "%s must be an absolute path, which begins "
+				  "with `/'", v->key);
 	if (strlen(v->text) >= PATH_MAX)
-		return conf_error(v->p, v->column, "%s is longer than a name may be.", v->key);
+		return conf_error(v->p, v->column, "%s is too long for a path", v->key);
 	return set_text(v, k);
 }
 
@@ -98,7 +98,7 @@ static int out_of_range(const struct value *v, const struct key *k, const char *
 {
 	if (k->max == UINT64_MAX)
 		return refuse(v, what);
-	return conf_error(v->p, v->column, "%s must be from %llu to %llu, not `%.60s'.", v->key,
+	return conf_error(v->p, v->column, "%s must be from %llu to %llu, not `%.60s'", v->key,
 			  (unsigned long long)k->min, (unsigned long long)k->max, v->text);
 }
 
@@ -111,7 +111,7 @@ static int set_size(const struct value *v, const struct key *k)
 	if (!number(v->text, "KMGTkmgt", factor, &n))
 		return refuse(v, "a size such as 4M or 10G");
 	if (n < k->min || n > k->max)
-		return out_of_range(v, k, "more than nothing");
+		return out_of_range(v, k, "greater than 0");
 	*(uint64_t *)v->to = n;
 	return 0;
 }
@@ -246,7 +246,7 @@ static int set_id(const struct value *v, const char *what, bool (*find)(const ch
 	}
 	if (find(v->text, id))
 		return 0;
-	return conf_error(v->p, v->column, "There is no %s %.60s: give a name or a number.", what,
+	return conf_error(v->p, v->column, "there is no %s %.60s: give a name or a number", what,
 			  v->text);
 }
 
@@ -357,15 +357,15 @@ int conf_key(struct conf *p, const char *name, size_t key_at, const char *value,
 	for (k = keys; k->name && strcmp(k->name, name); k++)
 		;
 	if (!k->name)
-		return conf_error(p, key_at, "There is no key `%.40s' in a section [%s]; did you "
+		return conf_error(p, key_at, "there is no key `%.40s' in a section [%s]; did you "
 				  "mean `%s'?", name, p->section == CONF_DEPD ? "depd" : "rule",
 				  nearest(keys, name));
 	bit = 1ull << (k - keys);
 	if (p->given & bit)
-		return conf_error(p, key_at, "%s stands in this section already: keep one of them.",
+		return conf_error(p, key_at, "%s is set in this section already: remove one line",
 				  name);
 	if (!*value)
-		return conf_error(p, value_at, "%s has no value: give one, or leave the line out.",
+		return conf_error(p, value_at, "%s has no value: give a value or remove the line",
 				  name);
 	p->given |= bit;
 	if (p->section == CONF_DEPD && !strcmp(name, "store")) {

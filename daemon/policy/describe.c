@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The rules as JSON, with the keys of depd.conf(5).
+ * Describe the rules as JSON, with the keys of depd.conf(5).
  */
 #include <cjson/cJSON.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "libdep/abi/session_file.h"
 #include "policy.h"
 
-/* Texts of a configuration are UTF-8. */
+/* Texts of a configuration are valid UTF-8, so they need no conversion for JSON. */
 static bool add_text(cJSON *o, const char *key, const char *text)
 {
 	return !text || cJSON_AddStringToObject(o, key, text);

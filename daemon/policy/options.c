@@ -11,7 +11,7 @@
 
 enum { OPT_CONFIG = 'c', OPT_KEYS = 256, OPT_RUNDIR = 300, OPT_SOCKET, OPT_METRICS };
 
-/* libc looks it up by its name, so that it must be a dynamic symbol. */
+/* libc finds this variable by its name, so it must be a dynamic symbol. */
 __attribute__((visibility("default"))) const char *argp_program_version = "depd " ADEPT_VERSION;
 
 /* Names of the keys, in the order of enum option_key. */
@@ -22,19 +22,21 @@ static const char *const key_name[OPTION_KEYS] = {
 static const struct argp_option options[] = {
 	{ "config", OPT_CONFIG, "FILE", 0, "Read FILE instead of " CONFIG_PATH, 0 },
 	{ "rundir", OPT_RUNDIR, "DIR", 0,
-	  "Where sockets and the state of sessions are ($ADEPT_RUNDIR if it is set, else "
-	  "/run/adept for root and $XDG_RUNTIME_DIR/adept for others)", 0 },
-	{ "socket", OPT_SOCKET, "PATH", 0, "The control socket (depd.sock in the run directory)",
-	  0 },
-	{ "metrics", OPT_METRICS, "PATH", 0, "The metrics socket (metrics.sock there)", 0 },
-	{ "store", OPT_KEYS + OPTION_STORE, "DIR", 0, "Directory for the stores of rules", 1 },
+	  "Run directory, for sockets and the state of sessions (default: $ADEPT_RUNDIR if it is "
+	  "set, else /run/adept for root and $XDG_RUNTIME_DIR/adept for other users)", 0 },
+	{ "socket", OPT_SOCKET, "PATH", 0,
+	  "Path of the control socket (default: depd.sock in the run directory)", 0 },
+	{ "metrics", OPT_METRICS, "PATH", 0,
+	  "Path of the metrics socket (default: metrics.sock in the run directory)", 0 },
+	{ "store", OPT_KEYS + OPTION_STORE, "DIR", 0,
+	  "Directory for the stores of programs recorded by rules", 1 },
 	{ "max-store", OPT_KEYS + OPTION_MAX_STORE, "SIZE", 0,
 	  "Remove the oldest stores when together they exceed SIZE", 1 },
 	{ "max-age", OPT_KEYS + OPTION_MAX_AGE, "TIME", 0, "Remove stores older than TIME", 1 },
 	{ "workers", OPT_KEYS + OPTION_WORKERS, "N", 0,
 	  "Number of writer threads (default: one per processor, at most four)", 1 },
 	{ "give-up", OPT_KEYS + OPTION_GIVE_UP, "TIME", 0,
-	  "Time for which programs wait for a depd that has ended", 1 },
+	  "Time for which recorded programs wait for a new depd when depd has ended", 1 },
 	{ "races", OPT_KEYS + OPTION_RACES, "N", 0,
 	  "Search up to N sessions at a time for data races", 1 },
 	{ 0 },
@@ -80,14 +82,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->metrics = arg;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "there is no argument '%s'", arg);
+		argp_error(state, "unexpected argument '%s'", arg);
 		return 0;
 	}
 	if (key < OPT_KEYS || key >= OPT_KEYS + OPTION_KEYS)
 		return ARGP_ERR_UNKNOWN;
 	key -= OPT_KEYS;
 	if (read_key(&c, key, arg, &e))
-		argp_error(state, "--%s: %s", key_name[key], *e.text ? e.text : "no memory");
+		argp_error(state, "--%s: %s", key_name[key], *e.text ? e.text : "out of memory");
 	policy_free(&c);
 	o->value[key] = arg;
 	return 0;
@@ -97,8 +99,8 @@ void options_parse(struct options *o, int argc, char **argv)
 {
 	static const struct argp argp = {
 		.options = options, .parser = parse,
-		.doc = "Record many programs at once, on request or by rules, and look after "
-		       "their stores.\vdepd(8) has the rest.",
+		.doc = "Record many programs at once, on request or by rules, and remove old "
+		       "stores.\vSee depd(8) for configuration, sockets and limits.",
 	};
 
 	argp_err_exit_status = 2;

@@ -5,7 +5,7 @@
 
 #include "daemon/policy/policy.h"
 
-/* Exit status if the next depd must adopt the sessions; systemd restarts depd as after a crash. */
+/* Exit status of a depd that leaves its sessions to the next depd; makes systemd restart depd. */
 #define EXIT_HAND_OVER	75
 
 /* Options that override the key of the same name in section [depd] of the configuration. */
@@ -15,7 +15,7 @@ enum option_key { OPTION_STORE, OPTION_MAX_STORE, OPTION_MAX_AGE, OPTION_WORKERS
 struct options {
 	const char *config_path, *rundir, *socket, *metrics;
 	bool config_given;			/* config_path is from the command line */
-	const char *value[OPTION_KEYS];		/* NULL: not given */
+	const char *value[OPTION_KEYS];		/* text of each option; NULL: not given */
 };
 
 /** options_parse() - parse the command line; exits with a message if it is invalid */

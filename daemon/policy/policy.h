@@ -11,7 +11,7 @@
 #include "daemon/control/request.h"
 
 #define POLICY_RULES_MAX	64
-#define POLICY_SESSIONS_MAX	1024u	/* what the next depd can adopt */
+#define POLICY_SESSIONS_MAX	1024u	/* most open sessions, since the next depd adopts no more */
 #define POLICY_STORE_DEFAULT	"/var/lib/adept"
 
 /** struct policy_rule - one section [rule NAME] of depd.conf(5) */
@@ -24,32 +24,32 @@ struct policy_rule {
 	uint32_t every;		/* record each n-th matching process; 1: all */
 	uint32_t at_once;	/* limit of open sessions of this rule; 0: no limit */
 	bool terminal;		/* also processes in the foreground of a terminal */
-	/* Parameters of its sessions */
-	uint32_t flags;		/* ADEPT_S_* as in struct request */
+	/* Parameters of the rule's sessions */
+	uint32_t flags;		/* ADEPT_S_*: flags of the session */
 	uint64_t ring_size, max_size;
 	int level;
 	enum request_transport transport;
-	char *store;		/* directory for its stores; NULL: that of [depd] */
-	bool shared;		/* @group gets read access to its stores */
+	char *store;		/* directory for the rule's stores; NULL: depd_config.store */
+	bool shared;		/* @group gets read access to the rule's stores */
 	gid_t group;
 };
 
 /** struct depd_config - contents of depd.conf: section [depd] and the rules */
 struct depd_config {
 	char *store;		/* directory for stores of rules; default POLICY_STORE_DEFAULT */
-	uint64_t max_store;	/* bytes of all stores there; 0: no limit; default 10 GiB */
-	uint64_t max_age_s;	/* of a store; 0: no limit; default 30 days */
+	uint64_t max_store;	/* limit of the bytes in @store; 0: no limit; default 10 GiB */
+	uint64_t max_age_s;	/* limit of a store's age; 0: no limit; default 30 days */
 	uint64_t give_up_ms;	/* how long programs wait for an absent depd; default 30 s */
-	uint32_t workers;	/* writer threads; 0: one per processor */
+	uint32_t workers;	/* writer threads, at most 4; 0: one per processor */
 	uint32_t max_sessions;	/* limit of open sessions; 0: POLICY_SESSIONS_MAX */
-	uint32_t races;		/* limit of live analyses at the same time */
+	uint32_t races;		/* limit of simultaneous live analyses; 0: none */
 	struct policy_rule *rule;
 	uint32_t nrules;
 };
 
 /** struct policy_error - position and text of an error in a configuration */
 struct policy_error {
-	unsigned int line, column;	/* from 1; 0: the file as a whole */
+	unsigned int line, column;	/* counted from 1; 0: error of the whole file */
 	char text[256];
 };
 
@@ -74,12 +74,12 @@ struct policy_process {
 	uid_t uid;
 	const char *comm, *cgroup;
 	const char *path;	/* absolute name as executed: can be a link or a script */
-	const char *exe;	/* file of the image; a rule's path is matched against both */
-	const char *argv;	/* joined by spaces */
-	bool foreground;	/* in the foreground of a terminal */
+	const char *exe;	/* executed file; a rule's path is matched with @path and @exe */
+	const char *argv;	/* arguments joined by spaces */
+	bool foreground;	/* the process is in the foreground of a terminal */
 };
 
-/** policy_match() - index of the first rule that @p matches, ignoring every and at_once; or -1 */
+/** policy_match() - get the first rule that matches @p, ignoring `every` and `at_once`; or -1 */
 int policy_match(const struct depd_config *c, const struct policy_process *p);
 
 #endif

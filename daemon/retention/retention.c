@@ -2,8 +2,8 @@
 /*
  * Find stores, order them by age, and remove the oldest.
  *
- * Another process can change the directory at any time.  So each name is looked up once, everything
- * is done on descriptors, and no link is followed.
+ * Other processes can change the directory at any time.  So each name is looked up once, all
+ * operations use descriptors, and no symbolic link is followed.
  */
 #include "retention.h"
 
@@ -25,10 +25,10 @@
 
 #define MANIFEST	"manifest.json"
 #define LOG		"fragments"
-#define OLD_TMP		MANIFEST ".tmp"		/* left by writers of format 3 */
+#define OLD_TMP		MANIFEST ".tmp"		/* temporary file of writers of format 3 */
 #define OPEN_DIR	(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-/* A store that was found. */
+/* A store in the directory. */
 struct found {
 	char name[NAME_MAX + 1];
 	struct timespec newest;
@@ -44,11 +44,11 @@ struct retention {
 	struct retention_result *out;
 };
 
-/* Contents of a directory. */
+/* Contents of a directory that may be a store. */
 struct content {
 	bool manifest, log;
-	bool other;			/* it has a file that does not belong to a store.. */
-	char name[NAME_MAX + 1];	/* ..with this name */
+	bool other;			/* there is a file that does not belong to a store */
+	char name[NAME_MAX + 1];	/* name of such a file, if @other is set */
 	struct timespec newest;
 	uint64_t bytes;
 };
@@ -63,7 +63,7 @@ static bool is_segments(const char *name)
 	return n >= 3 && n <= 6 && !name[9 + n];
 }
 
-/* A manifest that a killed writer left under a temporary name: dep_write_whole(). */
+/* True for a manifest that a killed writer left under dep_write_whole()'s temporary name. */
 static bool is_temporary(const char *name)
 {
 	const size_t n = strlen(MANIFEST DEP_TMP_SUFFIX);
@@ -97,7 +97,7 @@ static bool is_written(const char *name)
 	return !strcmp(name, MANIFEST) || !strcmp(name, LOG) || is_segments(name);
 }
 
-/* fdopendir() on a new open file description; @fd stays open. */
+/* Open the directory @fd for readdir(); closing the result leaves @fd open. */
 static DIR *list(int fd)
 {
 	int copy = openat(fd, ".", OPEN_DIR);
@@ -148,8 +148,8 @@ static int look_into(int fd, struct content *c)
 }
 
 /*
- * Open the log and take the writer's lock, so that no writer can begin meanwhile.
- * Return: the descriptor, -EBUSY if the store is in use, or another negative errno.
+ * Open the log and take the writer's lock, so that no writer can open the store meanwhile.
+ * Return: descriptor of the log; -EBUSY: the store is in use; or another negative errno.
  */
 static int lock_store(int fd, const char *name)
 {
@@ -251,7 +251,7 @@ static int oldest_first(const void *pa, const void *pb)
 	return is_newer(&b->newest, &a->newest) ? -1 : strcmp(a->name, b->name);
 }
 
-/* ---- removing ---- */
+/* ---- removing stores ---- */
 
 static int remove_file(int fd, const char *name)
 {
@@ -309,7 +309,7 @@ static void gone(struct retention *u, const struct found *f)
 	u->out->kept_bytes -= f->bytes;
 }
 
-/* Open the directory that was found.  Return: -ENOENT: it was removed or replaced. */
+/* Open a store's directory again.  Return: -ENOENT: it was removed or replaced meanwhile. */
 static int open_again(const struct retention *u, const struct found *f)
 {
 	int fd = openat(u->fd, f->name, OPEN_DIR);

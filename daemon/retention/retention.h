@@ -12,10 +12,10 @@
 /** struct retention_result - numbers of stores and bytes */
 struct retention_result {
 	uint64_t removed, removed_bytes;
-	uint64_t kept, kept_bytes;	/* the rest, including in_use and failed */
+	uint64_t kept, kept_bytes;	/* remaining stores, including in_use and failed */
 	uint64_t in_use;
-	uint64_t failed;		/* could not be removed */
-	char why[RETENTION_WHY];	/* error of the first one; "": none */
+	uint64_t failed;		/* stores that could not be removed */
+	char why[RETENTION_WHY];	/* error of the first failed store; "": none */
 };
 
 /**

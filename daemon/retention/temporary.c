@@ -17,12 +17,12 @@
 #include "temporary.h"
 
 #define PLACES_MAX	256u	/* maximum number of remembered directories */
-#define USER_PLACES_MAX	8u	/* the same for one user, except root */
+#define USER_PLACES_MAX	8u	/* limit of directories of one user other than root */
 #define SOON_NS		500000000ull	/* time for a running depctl to remove its store */
 #define AGAIN_NS	60000000000ull
-#define LIMIT_S		30u	/* time limit of the process, since the file system can hang */
+#define LIMIT_S		30u	/* time limit of depd-sweep, since the file system can hang */
 
-/* Exit status of the process. */
+/* Exit status of the process depd-sweep. */
 enum { NOTHING_LEFT, SOME_LEFT, FAILED };
 
 /** struct place - a directory in which temporary stores of a user were made */
@@ -33,7 +33,7 @@ struct place {
 	char dir[];
 };
 
-/** struct cleanup - remembered directories, and the process that looks into one of them */
+/** struct cleanup - remembered directories, and the process that searches one of them */
 struct cleanup {
 	struct depd *d;
 	struct place *places;
@@ -45,7 +45,7 @@ struct cleanup {
 	struct loop_timer timer;
 };
 
-/* ---- the process ---- */
+/* ---- the process depd-sweep ---- */
 
 /* Runs between fork and exec: depd has threads, so it must not allocate or take a lock. */
 static void become(const char *dir)
@@ -71,7 +71,7 @@ void temporary_main(int argc, char **argv)
 	int left;
 
 	prctl(PR_SET_NAME, TEMPORARY_NAME);
-	/* The alarm ends it even if depd has ended. */
+	/* The alarm ends this process even if depd has ended. */
 	signal(SIGALRM, SIG_DFL);
 	alarm(LIMIT_S);
 	if (argc != 2 || chdir("/"))
@@ -80,7 +80,7 @@ void temporary_main(int argc, char **argv)
 	_exit(!left || left == -ENOENT ? NOTHING_LEFT : left > 0 ? SOME_LEFT : FAILED);
 }
 
-/* ---- places ---- */
+/* ---- remembered directories ---- */
 
 static bool is_same(const struct place *p, const struct user *u, const char *dir)
 {
@@ -110,7 +110,7 @@ static bool has_session(const struct cleanup *w, const struct place *p)
 	return false;
 }
 
-/* ---- running the process ---- */
+/* ---- start and end of depd-sweep ---- */
 
 static void next(struct cleanup *w);
 
@@ -250,7 +250,8 @@ void temporary_session(struct session *s)
 	w = of(s->d);
 	ret = remember(w, s, dir);
 	if (ret)
-		log_msg(LOG_NOTICE, s->id, "its temporary store stays if depctl is killed: %s",
+		log_msg(LOG_NOTICE, s->id, "if depctl is killed, its temporary store is not "
+			"removed: %s",
 			ret == -ENOSPC ? "too many directories have temporary stores" :
 					 strerror(-ret));
 	else if (!w->at && !w->timer.armed)

@@ -3,9 +3,9 @@
  * Removal of temporary stores of `depctl record --races' whose depctl was killed.
  *
  * depctl creates a directory (libdep/format/file/tmpdir.h), depd writes the store into it, and
- * depctl removes both.  If depctl is killed they are left.  So depd remembers in which directories
- * temporary stores were made, and starts a process that looks for such leftovers.  The user chooses
- * the directory, so that process has the rights of the session's user and no others.
+ * depctl removes both.  If depctl is killed, they are left.  So depd remembers in which directories
+ * temporary stores were made, and starts a process that searches these directories for abandoned
+ * stores.  Since users choose the directories, the process has only its user's permissions.
  */
 #ifndef DEPD_RETENTION_TEMPORARY_H
 #define DEPD_RETENTION_TEMPORARY_H
@@ -13,13 +13,14 @@
 #include "daemon/sessions/session.h"
 
 /*
- * The process executes /proc/self/exe with this argv[0]; main() must call temporary_main() then.
+ * argv[0] of the cleanup process, which executes /proc/self/exe; main() must then call
+ * temporary_main().
  */
 #define TEMPORARY_NAME	"depd-sweep"
 
 /** temporary_session() - remember the parent directory of a temporary store */
 void temporary_session(struct session *s);
-/** temporary_session_ended() - look soon whether a temporary store was left */
+/** temporary_session_ended() - search soon for a temporary store that was left */
 void temporary_session_ended(struct session *s);
 void temporary_main(int argc, char **argv) __attribute__((noreturn));
 

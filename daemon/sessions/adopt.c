@@ -18,13 +18,14 @@
 #include "daemon/base/log.h"
 #include "session.h"
 
-#define DYING_NS	10000000l	/* pause before a busy object is tried again.. */
-#define DYING_TRIES	1000		/* ..up to so many times */
-#define STATUS_NS	5000000000ull	/* for a client to reconnect and report an exit status */
+#define DYING_NS	10000000l	/* pause before a busy store or module session is retried */
+#define DYING_TRIES	1000		/* retries of a busy store or module session */
+#define STATUS_NS	5000000000ull	/* time for a client to reconnect and report the status */
 
 /*
- * Sleep if @ret is -EBUSY.  Return: true: try again.  The kernel closes the descriptors of a killed
- * depd one by one: the lock of the run directory is free before its stores and module sessions are.
+ * Sleep if @ret is -EBUSY.  Return: true if the caller must try again.  The kernel closes the
+ * descriptors of a killed depd one by one: the lock of the run directory can be free while a store
+ * or module session still is in use.
  */
 static bool is_dying(int ret, int *tries)
 {
@@ -47,7 +48,7 @@ static int adopt_ring(struct session *s, int fd, const struct dep_session_saved 
 	while (is_dying(ret, &tries));
 	close(fd);
 	if (ret) {
-		snprintf(s->error, sizeof(s->error), "its session file cannot be used: %s",
+		snprintf(s->error, sizeof(s->error), "the session file cannot be used: %s",
 			 strerror(-ret));
 		return ret;
 	}
@@ -73,7 +74,7 @@ static int adopt_collector(struct session *s)
 		ret = dep_collector_adopt(s->collector, s->store, s->level);
 	while (is_dying(ret, &tries));
 	if (ret)
-		snprintf(s->error, sizeof(s->error), "its store: %s",
+		snprintf(s->error, sizeof(s->error), "the store cannot be continued: %s",
 			 *dep_error() ? dep_error() : strerror(-ret));
 	return ret;
 }
@@ -81,7 +82,7 @@ static int adopt_collector(struct session *s)
 /*
  * Close the store of a session that cannot be adopted; its data stays readable.
  *
- * Return: 0; -EALREADY: it was closed already; or another negative errno.
+ * Return: 0; -EALREADY: the store was closed already; or another negative errno.
  */
 static int close_store(struct session *s)
 {
@@ -92,7 +93,7 @@ static int close_store(struct session *s)
 	struct dep_resume r;
 	int ret, tries = 0;
 
-	/* Without a state file the store is not known. */
+	/* Without a state file the store's path is not known. */
 	if (!s->store || !*s->store)
 		return 0;
 	do
@@ -103,7 +104,7 @@ static int close_store(struct session *s)
 	if (ret)
 		return ret;
 	dep_resume_free(&r);
-	dep_writer_message(w, "depd was killed, and no other one could go on with the recording");
+	dep_writer_message(w, "depd was killed, and no other depd could continue the recording");
 	dep_writer_close(w, &ending);
 	return 0;
 }
@@ -128,9 +129,9 @@ static void client_is_late(struct loop_timer *t)
 }
 
 /*
- * Wait up to STATUS_NS for the client to connect again and report the exit status; then stop
- * expecting one, and end a session in which no process runs.  A rule's session has no client, but
- * if its process was not attached it must be ended, too.
+ * Wait up to STATUS_NS for the client to connect again and report the exit status.  After that,
+ * continue without the status, and end the session if no process runs in it.  A rule's session has
+ * no client, but must end too if its process was not attached.
  */
 static void expect_client(struct session *s)
 {
@@ -156,8 +157,8 @@ static int adopt(struct session *s, int fd)
 
 	ret = file_open(&s->file, s, &saved);
 	if (ret) {
-		snprintf(s->error, sizeof(s->error), "its state file is %s",
-			 ret == -ENOENT ? "gone" : "damaged, or of another version");
+		snprintf(s->error, sizeof(s->error), "the state file is %s",
+			 ret == -ENOENT ? "missing" : "damaged or of another version");
 		close(fd);
 		return ret;
 	}
@@ -192,7 +193,7 @@ static void forget(struct session *s)
 	session_free(s);
 }
 
-/* Nothing is left of a session that cannot be adopted but its store. */
+/* Forget a session that cannot be adopted; only its store remains. */
 static void give_up(struct session *s)
 {
 	s->state = SESSION_ENDED;
@@ -211,8 +212,8 @@ static void undo(struct session *s)
 
 	while (!s->store_ino && is_dying(made_in_use(s) ? -EBUSY : 0, &tries))
 		;
-	log_msg(LOG_NOTICE, s->id, "was not complete when depd was killed, and is dropped: %s",
-		s->command);
+	log_msg(LOG_NOTICE, s->id, "dropping the session, since depd was killed while creating it: "
+		"%s", s->command);
 	made_remove(s);
 	forget(s);
 }
@@ -230,7 +231,7 @@ static void adopt_one(struct depd *d, uint32_t id, int fd)
 	}
 	ret = adopt(s, fd);
 	if (!ret) {
-		log_msg(LOG_NOTICE, id, "is adopted: %s", s->command);
+		log_msg(LOG_NOTICE, id, "adopted from an earlier depd: %s", s->command);
 		return;
 	}
 	if (ret == -ECANCELED) {
@@ -242,9 +243,9 @@ static void adopt_one(struct depd *d, uint32_t id, int fd)
 		session_teardown_adopted(s);
 		return;
 	}
-	log_msg(LOG_ERR, id, "cannot be adopted, its programs go on: %s",
+	log_msg(LOG_ERR, id, "the session cannot be adopted, its programs run unrecorded: %s",
 		*s->error ? s->error : strerror(-ret));
-	/* Its programs must stop recording: no collector will make room in their rings. */
+	/* The programs must stop recording: no collector will make room in their rings. */
 	if (s->ring.map)
 		__atomic_store_n(&s->ring.map->abandoned, 1, __ATOMIC_SEQ_CST);
 	close_store(s);
@@ -285,7 +286,8 @@ static void close_lost_one(struct depd *d, uint32_t id)
 			session_teardown_adopted(s);
 			return;
 		}
-		log_msg(LOG_ERR, s->id, "cannot be adopted: nobody kept its session file");
+		log_msg(LOG_ERR, s->id, "the session cannot be adopted: its session file was not "
+			"kept in the fd store");
 		give_up(s);
 		return;
 	}

@@ -22,7 +22,7 @@
 #include "daemon/policy/policy.h"
 #include "daemon/base/credentials.h"
 
-#define DEPD_SESSIONS_MAX	POLICY_SESSIONS_MAX	/* open at the same time */
+#define DEPD_SESSIONS_MAX	POLICY_SESSIONS_MAX	/* limit of open sessions */
 struct dep_pool;
 struct depd;
 struct instance_link;
@@ -32,16 +32,16 @@ struct cleanup;
 struct tracer;
 
 /**
- * struct front_ops - what an instance asks of the front, and reports to it
+ * struct front_ops - operations of the front that an instance uses
  * @second: periodic work, once a second; @open: number of open sessions
- * @changed: a session has begun or ended
+ * @changed: report that a session has begun or ended
  * @info: add the numbers of the front and of the other instances
  * @sessions_most: limit of open sessions of this instance
  * @next_id: get the next session id, and use it up if @take; 0: none is available now
- * @attached: the process of session @s was attached, or not
- * @rules_text: the rules as JSON, which the caller frees
- * @account: account @n of a user; false: there are fewer
- * @reload: make the front read the configuration; waits up to 10 seconds
+ * @attached: report whether the process of session @s could be attached
+ * @rules_text: get the rules as JSON, which the caller frees
+ * @account: get account number @n, from 0; false: there are fewer
+ * @reload: make the front read the configuration again; waits up to 10 seconds
  */
 struct front_ops {
 	void (*second)(struct depd *d, uint32_t open);
@@ -56,12 +56,12 @@ struct front_ops {
 };
 
 /**
- * struct session_ops - what sessions ask of the layers above
+ * struct session_ops - operations of higher layers that sessions use
  * @trace: register @s with the tracer
  * @untrace: unregister @s; does nothing if it is not registered
- * @exec_ops: exec operations for the collector of @s
- * @begun: @s has begun, with its store
- * @ended: the store of @s is complete, or will stay as it is since @s cannot be adopted
+ * @exec_ops: get the operations by which the collector of @s follows execve
+ * @begun: called when @s has begun and its store exists
+ * @ended: called when the store of @s is complete, or stays incomplete as @s cannot be adopted
  */
 struct session_ops {
 	int (*trace)(struct session *s);
@@ -88,11 +88,11 @@ struct depd {
 	uint32_t nsessions;
 	struct live_analysis *analyses;	/* race detection while recording; live/ */
 	uint32_t nanalyses;
-	struct cleanup *cleanup;	/* of temporary stores; retention/ */
+	struct cleanup *cleanup;	/* removal of temporary stores; retention/ */
 	uint32_t last_id;		/* highest session id in use; not used with a front */
 	const struct session_ops *session_ops;
 	const struct front_ops *front;	/* NULL: a user's own depd */
-	struct instance_link *link;	/* to the front; instance/instance.c */
+	struct instance_link *link;	/* link to the front; instance/instance.c */
 	const struct options *options;	/* NULL: an instance, which the front configures */
 	uint64_t start_ns, start_realtime_ns;
 
@@ -106,12 +106,12 @@ struct depd {
 	struct loop_watch policy_ready;
 	char policy_error[CONTROL_WHY];
 	uint64_t matches, missed;
-	uint64_t *rule_seen;		/* matching processes of each rule */
+	uint64_t *rule_seen;		/* number of processes that matched, by rule */
 
 	struct loop_watch wakeups_ready, fdstore_ready;
 	struct loop_timer retention, alive, fdstore_retry;
 	uint64_t fdstore_retry_ns;	/* no new holder is started before this time */
-	uint64_t removed, removed_bytes;	/* old stores, by retention */
+	uint64_t removed, removed_bytes;	/* stores and bytes that retention removed */
 	uint64_t trimmed;		/* begun + adopted at the last malloc_trim() */
 	bool shutting_down;
 };

@@ -107,12 +107,13 @@ static int check_limits(struct depd *d, char *why)
 	if (d->front)
 		most = d->front->sessions_most(d);
 	if (d->shutting_down)
-		snprintf(why, CONTROL_WHY, "depd is about to end");
+		snprintf(why, CONTROL_WHY, "depd is shutting down");
 	else if (open >= most)
-		snprintf(why, CONTROL_WHY, "user %u has %u sessions, and there can be no more now",
-			 d->self.uid, open);
+		snprintf(why, CONTROL_WHY, "too many sessions: user %u has %u, and no more are "
+			 "allowed now", d->self.uid, open);
 	else if (!session_next_id(d))
-		snprintf(why, CONTROL_WHY, "user %u begins sessions too often", d->self.uid);
+		snprintf(why, CONTROL_WHY, "user %u starts sessions too often: try again later",
+			 d->self.uid);
 	else
 		return 0;
 	return -EAGAIN;
@@ -148,7 +149,7 @@ static int make_ring(struct session *s, const struct session_config *w, char *wh
 	if (ret)
 		ret = dep_session_create(&s->ring, flags, w->ring_size, 0, 0, give_up);
 	if (ret)
-		return refuse(ret, why, "no memory can be shared with the programs");
+		return refuse(ret, why, "cannot create the rings in shared memory");
 	s->flags = s->ring.layout.flags;
 	return 0;
 }
@@ -185,12 +186,12 @@ static int make_store(struct session *s, const struct session_config *w, struct 
 	if (!w->store)
 		return 0;
 	if (strlen(w->store) >= PATH_MAX) {
-		snprintf(why, CONTROL_WHY, "the name of the store is too long");
+		snprintf(why, CONTROL_WHY, "the path of the store is too long");
 		return -ENAMETOOLONG;
 	}
 	ret = dep_writer_create(writer, w->store, &meta, w->level);
 	if (ret)
-		snprintf(why, CONTROL_WHY, "the store %s cannot be made: %s", w->store,
+		snprintf(why, CONTROL_WHY, "cannot create the store %s: %s", w->store,
 			 *dep_error() ? dep_error() : strerror(-ret));
 	return ret;
 }
@@ -213,7 +214,7 @@ static int make_collector(struct session *s, struct dep_writer *writer, char *wh
 	setup.w = writer;
 	ret = dep_collector_create(&s->collector, &s->ring, &setup);
 	if (ret)
-		return refuse(ret, why, "the collector cannot be made");
+		return refuse(ret, why, "cannot create the collector");
 	if (s->no_module)
 		dep_collector_message(s->collector, "the kernel module is not used: %s",
 				      strerror(-s->no_module));
@@ -234,7 +235,7 @@ int session_start(struct session *s)
 	if (ret)
 		return ret;
 	dep_session_guard(&s->ring);
-	/* A waiter thread always waits on the futex: writers must wake it. */
+	/* A waiter thread always sleeps on the futex, so programs must always wake it. */
 	__atomic_store_n(&map->collector_waits, 1, __ATOMIC_SEQ_CST);
 	ret = wakeups_add(s->d->wakeups, &map->wakeup, s);
 	if (ret < 0)
@@ -251,15 +252,15 @@ int session_start(struct session *s)
 	return 0;
 }
 
-/* Create the state file and store the session file, so that another depd can adopt the session. */
+/* Create the state file and put the session file into the fd store, so that a depd can adopt it. */
 static int make_adoptable(struct session *s, char *why)
 {
 	int ret = file_create(&s->file, s);
 
 	if (ret)
-		return refuse(ret, why, "the state file cannot be made");
+		return refuse(ret, why, "cannot create the state file");
 	ret = session_files_put(s);
-	return ret ? refuse(ret, why, "the session file cannot be kept") : 0;
+	return ret ? refuse(ret, why, "cannot put the session file into the fd store") : 0;
 }
 
 /* Note the identity of the store's directory: another directory could get its name later. */
@@ -294,7 +295,7 @@ int session_begin(struct depd *d, const struct session_config *w, struct session
 		return ret;
 	s = session_new(d, d->front ? d->front->next_id(d, true) : ++d->last_id);
 	if (!s)
-		return refuse(-ENOMEM, why, "a session");
+		return refuse(-ENOMEM, why, "cannot create a session");
 	ret = fill_in(s, w);
 	if (!ret)
 		ret = make_ring(s, w, why);
@@ -302,7 +303,7 @@ int session_begin(struct depd *d, const struct session_config *w, struct session
 		ret = make_target(s, w, why);
 	if (ret)
 		goto fail;
-	/* The state file names the store and comes first, so that depd knows of every store. */
+	/* Create the state file before the store that it names: depd then knows every store. */
 	ret = make_adoptable(s, why);
 	if (ret)
 		goto fail_keep;
@@ -318,7 +319,7 @@ int session_begin(struct depd *d, const struct session_config *w, struct session
 	s->begun = true;
 	file_update(s->file, s);
 	d->begun++;
-	log_msg(LOG_INFO, s->id, "begun by user %u: %s%s%s", s->owner.uid, s->command,
+	log_msg(LOG_INFO, s->id, "recording started by user %u: %s%s%s", s->owner.uid, s->command,
 		*s->rule ? ", rule " : "", s->rule);
 	d->session_ops->begun(s);
 	*out = s;
@@ -347,7 +348,7 @@ void session_joined(struct session *s, const struct dep_base *base)
 void session_launched(struct session *s, pid_t pid, bool native, bool privileged,
 		      const char *reason)
 {
-	/* A client that got no response repeats the request. */
+	/* A client that got no response repeats the request, which must have no effect. */
 	if (s->launched)
 		return;
 	s->launched = true;
@@ -399,7 +400,7 @@ static void look_at_store(struct session *s, const struct dep_collect_status *st
 		return;
 	s->warned_failed = true;
 	snprintf(s->error, sizeof(s->error), "%s", st->error);
-	log_msg(LOG_ERR, s->id, "stores nothing any more, its programs continue: %s", s->error);
+	log_msg(LOG_ERR, s->id, "nothing more is stored, the programs continue: %s", s->error);
 	changed(s);
 }
 
@@ -422,7 +423,7 @@ static void look(struct session *s)
 		changed(s);
 	}
 	if (st->broken) {
-		log_msg(LOG_WARNING, s->id, "is given up: its programs wrote invalid data");
+		log_msg(LOG_WARNING, s->id, "recording ends: its programs wrote invalid data");
 		session_end(s, DEP_CLOSE_CORRUPT, "its programs wrote invalid data");
 	} else if (is_over(s, st)) {
 		session_end(s, st->failed ? DEP_CLOSE_FAILED :

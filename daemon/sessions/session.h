@@ -17,13 +17,13 @@
 /** struct session_config - parameters of a new session */
 struct session_config {
 	struct user owner;
-	struct dep_base base;	/* privileges of the client; not known for a rule */
+	struct dep_base base;	/* privileges of the client; unknown if a rule started it */
 	char *const *argv;
 	int argc;
 	const char *cwd;
-	const char *store;	/* directory; NULL: no store */
+	const char *store;	/* directory of the store; NULL: no store */
 	const char *rule;	/* NULL: a client requested the session */
-	uint32_t flags;		/* ADEPT_S_* */
+	uint32_t flags;		/* ADEPT_S_*: flags of the session file */
 	uint64_t ring_size, max_size;
 	int level;
 	bool aslr;
@@ -41,9 +41,9 @@ struct session_config {
 int session_begin(struct depd *d, const struct session_config *w, struct session **out, char *why);
 /**
  * session_launched() - report that the first process has started
- * @native: it runs unrecorded
- * @privileged: ..because its program raises privileges
- * @reason: ..because of this
+ * @native: the process runs unrecorded
+ * @privileged: @native is true because the program raises privileges
+ * @reason: why the process runs unrecorded, or NULL
  *
  * Only the first call for a session has an effect.
  */
@@ -51,26 +51,26 @@ void session_launched(struct session *s, pid_t pid, bool native, bool privileged
 		      const char *reason);
 /** session_joined() - set the privileges of the first process of a rule's session */
 void session_joined(struct session *s, const struct dep_base *base);
-/** session_set_exit() - set the exit status of the first process; -1: it stays unknown */
+/** session_set_exit() - set the exit status of the first process; -1: it will not be known */
 void session_set_exit(struct session *s, int status);
 /** session_end() - stop recording; the programs continue */
 void session_end(struct session *s, enum dep_close_cause cause, const char *error);
-/** session_step() - move available chunks and advance the state, without waiting */
+/** session_step() - pass available chunks to the store and advance the state, without waiting */
 void session_step(struct session *s);
-/** session_next_id() - id that the next session will get; 0: none can be created now */
+/** session_next_id() - get the id of the next session; 0: no session can be created now */
 uint32_t session_next_id(struct depd *d);
 
-/* ---- adopt.c ---- */
+/* ---- adoption: adopt.c ---- */
 
 /**
  * session_adopt_all() - adopt, or close, all sessions that an earlier depd left
- * @kept: @n entries of the fd store; their descriptors are consumed
+ * @kept: @n entries of the fd store; takes ownership of their descriptors
  *
  * Can sleep, so it must be called before the loop runs.
  */
 void session_adopt_all(struct depd *d, struct fdstore_entry *kept, size_t n);
 
-/* ---- session.c, for adopt.c ---- */
+/* ---- functions of session.c for adopt.c ---- */
 
 struct session *session_new(struct depd *d, uint32_t id);
 /** session_start() - register a session with tracer, wakeups and loop */

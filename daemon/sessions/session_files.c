@@ -8,7 +8,7 @@
 #include "session_files.h"
 #include "daemon/base/log.h"
 
-#define AGAIN_NS	10000000000ull	/* pause after a failed start of a holder */
+#define AGAIN_NS	10000000000ull	/* pause after a holder could not be started */
 
 static int put(struct session *s)
 {
@@ -18,7 +18,7 @@ static int put(struct session *s)
 	return fdstore_put(s->d->fdstore, name, s->ring.fd);
 }
 
-/* Add all session files to the new holder.  -EEXIST: it is the old one, which has them still. */
+/* Give all session files to the holder.  -EEXIST: it is the old holder, which has the file. */
 static void put_all(struct depd *d)
 {
 	struct session *s;
@@ -29,8 +29,8 @@ static void put_all(struct depd *d)
 			continue;
 		ret = put(s);
 		if (ret && ret != -EEXIST)
-			log_msg(LOG_ERR, s->id, "its session file cannot be kept any more: %s",
-				strerror(-ret));
+			log_msg(LOG_ERR, s->id, "the new holder process cannot keep the session "
+				"file: %s", strerror(-ret));
 	}
 }
 
@@ -45,14 +45,14 @@ static int make_another(struct depd *d)
 	ret = fdstore_retry(d->fdstore, d->rundir, why, sizeof(why));
 	if (ret) {
 		log_msg(LOG_ERR, 0,
-			"the holder has ended, and there is no other one; until there is, "
-			"depd must not die: %s",
+			"the holder process has ended and no other can be started; if depd is "
+			"killed now, sessions are lost: %s",
 			why);
 		d->fdstore_retry_ns = loop_now() + AGAIN_NS;
 		loop_timer_set(d->loop, &d->fdstore_retry, AGAIN_NS, 0);
 		return ret;
 	}
-	log_msg(LOG_WARNING, 0, "the holder has ended; another one has the session files now");
+	log_msg(LOG_WARNING, 0, "the holder process has ended; a new one has the session files");
 	put_all(d);
 	return session_files_watch(d);
 }
@@ -87,7 +87,7 @@ int session_files_put(struct session *s)
 {
 	int ret = put(s);
 
-	/* The holder has ended or hangs: replace it at once. */
+	/* -EPIPE, -ETIMEDOUT: the holder has ended or hangs; replace it at once. */
 	if (ret != -EPIPE && ret != -ETIMEDOUT)
 		return ret;
 	ret = make_another(s->d);

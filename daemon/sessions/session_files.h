@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Session files in the fd store (fdstore.h), from which the next depd gets them.
+ * Session files are kept in the fd store (fdstore.h), from which the next depd takes them.
  *
  * If the fd store's holder ends, a new one is started and gets all session files.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A session's data, and what a session shows of itself. */
+/* struct session, and functions that report a session's status and totals. */
 #ifndef DEPD_SESSIONS_SESSION_INFO_H
 #define DEPD_SESSIONS_SESSION_INFO_H
 
@@ -8,7 +8,8 @@
 /**
  * struct session_totals - amounts recorded and lost
  *
- * The state file has the totals of all depds up to now, so that losses before a kill stay known.
+ * The state file has the totals of this depd and earlier ones, so that losses before depd was
+ * killed stay known.
  */
 struct session_totals {
 	uint64_t raw_bytes, chunks, null_bytes;
@@ -17,7 +18,7 @@ struct session_totals {
 
 /** struct session_exec - request to the tracer to follow an execve */
 struct session_exec {
-	bool asked;		/* sent and not yet answered */
+	bool asked;		/* the request was sent and is not answered yet */
 	uint8_t outcome;	/* enum dep_exec_outcome */
 };
 
@@ -28,8 +29,8 @@ struct session {
 	struct depd *d;
 	uint32_t id;
 	struct user owner;
-	char *store, *command, *rule;	/* "" for none */
-	uint64_t store_dev, store_ino;	/* identity of the created directory; 0: not known */
+	char *store, *command, *rule;	/* "": no store, no command, no rule */
+	uint64_t store_dev, store_ino;	/* device, inode of the store's directory; 0: unknown */
 	uint32_t flags;
 	uint64_t max_size;
 	int level;
@@ -37,40 +38,40 @@ struct session {
 
 	struct dep_session ring;
 	struct dep_target target;
-	struct session_exec *exec;	/* by process slot; NULL when the session has ended */
+	struct session_exec *exec;	/* indexed by process slot; NULL: the session has ended */
 	struct dep_collector *collector;
 	struct session_file *file;	/* the state file */
-	int wakeup;			/* from wakeups_add(); -1: none */
+	int wakeup;			/* number from wakeups_add(); -1: none */
 	struct loop_watch module_ready;
 	struct loop_timer step;
-	int no_module;			/* error for which kernel module rings are not used, or 0 */
+	int no_module;			/* error that prevented use of the kernel module, or 0 */
 
 	enum session_state state;
 	enum dep_close_cause cause;
-	pid_t pid;			/* first process; 0: none yet */
+	pid_t pid;			/* pid of the first process; 0: none yet */
 	uint32_t attach_seq;	/* number of the front's request to record @attaching */
 	pid_t attaching;	/* pending process being attached for a rule; 0: none */
 	int status;			/* exit status of the first process; -1: unknown */
 	bool has_client;	/* a client will report the exit status of the first process */
 	bool exit_reported;		/* the exit status has been reported */
 	bool launched;
-	bool begun;		/* complete; a client or the front can know of it */
+	bool begun;		/* creation is complete; clients can know the session */
 	bool adopted;
 	bool traced;		/* registered with the tracer */
 	bool warned_failed;
 	enum { END_LEAVE, END_DRAIN, END_CLOSE } end;	/* current step of ENDING */
 	uint64_t ending_ns;
-	uint32_t live;			/* processes that were running when it ended */
-	struct session_totals before;	/* of earlier depds; all totals when it has ended */
-	struct dep_loss loss;		/* valid when it has ended */
+	uint32_t live;			/* processes that were running when recording ended */
+	struct session_totals before;	/* totals of earlier depds; in state ENDED, all totals */
+	struct dep_loss loss;		/* total loss; valid in state ENDED */
 	struct dep_collect_status last;	/* latest status of the collector */
 	char error[512];
 };
 
 struct session *session_find(struct depd *d, uint32_t id);
-/** session_totals() - totals of this depd and earlier ones */
+/** session_totals() - get the session's totals of this depd and earlier ones */
 void session_totals(struct session *s, struct session_totals *out);
-/** session_loss() - total loss of the session: data known to be missing from its store */
+/** session_loss() - get the total loss of the session: data known to be missing from its store */
 void session_loss(struct session *s, struct dep_loss *out);
 void session_info(struct session *s, struct session_info *out);
 

@@ -18,10 +18,10 @@
 #define FILE_VERSION	3u
 #define TEXT_MAX	4096
 
-/* Content of the mapped file. */
+/* Content of the state file, which is mapped. */
 struct session_file {
 	uint64_t magic;
-	uint32_t version, size;	/* of this structure */
+	uint32_t version, size;	/* FILE_VERSION, bytes of this structure */
 	uint64_t check;		/* XXH3-64 of the constant fields: id up to rule */
 	uint32_t id;
 	uint32_t flags;
@@ -32,7 +32,7 @@ struct session_file {
 	struct user owner;
 	struct dep_session_saved saved;
 	char store[TEXT_MAX], command[TEXT_MAX], rule[TEXT_MAX];
-	/* Variable fields; a reader must not expect them to agree with each other. */
+	/* Variable fields.  They can contradict each other if depd was killed in an update. */
 	int32_t pid;
 	uint32_t launched, exit_reported;
 	int32_t status;
@@ -74,7 +74,7 @@ int file_create(struct session_file **out, const struct session *s)
 	fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
-	/* Allocate the space now: a write to the mapping must not fail later. */
+	/* Allocate the space now: a later write to the mapping must not fail. */
 	err = -posix_fallocate(fd, 0, sizeof(*f));
 	f = err ? NULL : map(fd);
 	if (!f) {
@@ -174,7 +174,7 @@ void file_update(struct session_file *f, struct session *s)
 	f->begun = s->begun;
 	f->store_dev = s->store_dev;
 	f->store_ino = s->store_ino;
-	/* Written once; `known` comes last, so that a partly written base is not used. */
+	/* Written once; `known` is set last, so that a partly written base is not used. */
 	if (!f->base.known && s->target.base.known) {
 		f->base = s->target.base;
 		f->base.known = 0;

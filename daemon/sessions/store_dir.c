@@ -10,7 +10,7 @@
 #include "store_dir.h"
 #include "daemon/base/log.h"
 
-/* More than the file headers of an empty store, less than any store with recorded data. */
+/* All files of an empty store are smaller (bytes); a store with recorded data has a larger file. */
 #define EMPTY_MAX	65536
 
 static bool is_younger(int fd, const struct session *s)
@@ -20,15 +20,15 @@ static bool is_younger(int fd, const struct session *s)
 
 	if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME | STATX_CTIME, &st))
 		return false;
-	/* A file system without birth times has change times, which are never earlier. */
+	/* Without a birth time use the change time, which is never earlier. */
 	if (!(st.stx_mask & STATX_BTIME))
 		st.stx_btime = st.stx_ctime;
 	ns = (uint64_t)st.stx_btime.tv_sec * 1000000000 + st.stx_btime.tv_nsec;
-	/* File systems round down to the last tick or to whole seconds. */
+	/* File systems round times down to the last tick or to whole seconds: add a second. */
 	return ns + 1000000000 > s->start_realtime_ns;
 }
 
-/* True if the directory has only files as dep_writer_create() makes them. */
+/* True if the directory has only files that dep_writer_create() makes, without recorded data. */
 static bool is_empty(int fd)
 {
 	static const char *const names[] = { "fragments", "segments.000", "manifest.json" };

@@ -11,13 +11,13 @@
  * made_is_store() - true if s->store is the directory that session_begin() created
  *
  * A depd that was killed in session_begin() may have created the directory without noting its
- * identity.  Then it must belong to the owner, be younger than the session, be empty of recorded
- * data, and have no writer.
+ * inode.  Then the directory must belong to the session's owner, be younger than the session,
+ * contain no recorded data, and have no writer.
  */
 bool made_is_store(const struct session *s);
-/** made_in_use() - true if a writer has the store open; a killed depd can have it for a moment */
+/** made_in_use() - true if a writer has the store open, such as a killed depd for a moment */
 bool made_in_use(const struct session *s);
-/** made_remove() - remove the session's store; does nothing unless made_is_store() */
+/** made_remove() - remove the session's store; does nothing if made_is_store() returns false */
 void made_remove(struct session *s);
 
 #endif

@@ -9,8 +9,8 @@
 #include "store_dir.h"
 #include "daemon/base/log.h"
 
-#define LEAVE_NS	10000000000ull	/* limit for taking the data of running programs */
-#define REMEMBER_NS		60000000000ull	/* how long clients can ask for the result */
+#define LEAVE_NS	10000000000ull	/* limit for storing the data of programs that continue */
+#define REMEMBER_NS		60000000000ull	/* how long clients can request the result */
 
 void session_forget_fd(struct session *s)
 {
@@ -23,8 +23,9 @@ void session_forget_fd(struct session *s)
 }
 
 /*
- * Leave the running programs: take what they have written, but not while one of them is in an
- * execve that the tracer follows.  After LEAVE_NS the rest is given up.  Return: true: done.
+ * Stop recording the programs that still run: take the data that they have written, but not while
+ * the tracer follows an execve of one of them.  Data not taken after LEAVE_NS is lost.  Return:
+ * true if this step is done.
  */
 static bool leave(struct session *s)
 {
@@ -41,7 +42,7 @@ static bool leave(struct session *s)
 		return false;
 	if (live)
 		dep_collector_message(s->collector, "%u processes outlived the recording", live);
-	/* Time is up: give up the data that was not taken. */
+	/* LEAVE_NS has passed: give up the data that was not taken. */
 	if (!all)
 		dep_collector_give_up(s->collector);
 	s->live = live;
@@ -49,11 +50,11 @@ static bool leave(struct session *s)
 	return true;
 }
 
-/* Report the end; the session stays in the list for REMEMBER_NS. */
+/* Report the end of the session, which stays in the list for REMEMBER_NS. */
 static void show_end(struct session *s)
 {
 	s->state = SESSION_ENDED;
-	log_msg(LOG_INFO, s->id, "has ended: %s%s%s", session_cause_name(s->cause),
+	log_msg(LOG_INFO, s->id, "recording has ended: %s%s%s", session_cause_name(s->cause),
 		*s->error ? ": " : "", s->error);
 	s->d->session_ops->ended(s);
 	if (s->d->control)
@@ -85,8 +86,8 @@ static void be_ended(struct session *s, int ret)
 	dep_collector_status(s->collector, &s->last);
 	if (ret > 0)
 		log_msg(LOG_WARNING, s->id,
-			"%s is closed, but its manifest or catalog could not be "
-			"written; `depctl verify --rebuild' makes them",
+			"the manifest or catalog of %s could not be written: run "
+			"`depctl verify --rebuild' to create them",
 			s->store);
 	if (ret < 0 && !*s->error)
 		snprintf(s->error, sizeof(s->error), "%s",

@@ -249,7 +249,7 @@ done
 sleep 2
 open=$("$DEPCTL" status --users | awk -v u=$evil '$1 == u { print $3 }')
 [ "${open:-99}" -le 32 ] && [ "${open:-0}" -ge 8 ] &&
-	grep -q "no more now\|too often" e*.err && pass "at most 32 sessions: $open" ||
+	grep -q "too many sessions\|too often" e*.err && pass "at most 32 sessions: $open" ||
 	fail "sessions: $open, $(cat e*.err | head -n 1)"
 unharmed "a user with all sessions that there may be"
 

@@ -7,7 +7,7 @@ command='i=0; while [ $i -lt 2000 ]; do i=$((i + 1)); done; sleep 9
 	while [ $i -lt 4000 ]; do i=$((i + 1)); done; echo $i'
 
 adopted() {
-	journalctl -b -q -u $u -o cat | grep -c 'is adopted'
+	journalctl -b -q -u $u -o cat | grep -c 'adopted from an earlier depd'
 }
 
 # What an instance has of a session is in its user's directory.

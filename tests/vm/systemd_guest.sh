@@ -106,7 +106,7 @@ check "metrics' mode" equal "660 root adept" stat -c '%a %U %G' /run/adept/metri
 check "not started by that" equal inactive systemctl is-active $u
 check "a connection of nobody's starts it" as_nobody alive $sock
 another_depd >/tmp/another
-check "another depd is refused" grep 'Another depd runs' /tmp/another
+check "another depd is refused" grep 'another depd runs' /tmp/another
 
 # ---- crashes ----
 

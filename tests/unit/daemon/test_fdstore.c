@@ -313,7 +313,7 @@ static void one_at_a_time(void **state)
 	(void)state;
 	put(k, "a", "text");
 	assert_int_equal(fdstore_open(&second, dir, &kept, &n, why, sizeof(why)), -EBUSY);
-	assert_non_null(strstr(why, "Another depd"));
+	assert_non_null(strstr(why, "another depd"));
 	/* the first client is not affected */
 	put(k, "b", "");
 	fdstore_close(k);

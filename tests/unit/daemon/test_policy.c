@@ -202,7 +202,7 @@ static void test_values(void **state)
 		{ "ring-size = 4MM", "a size" },
 		{ "ring-size = 1K", "from 65536 to" },
 		{ "ring-size = 2G", "from 65536 to" },
-		{ "max-size = 0", "more than nothing" },
+		{ "max-size = 0", "greater than 0" },
 		{ "max-size = 99999999999T", "a size" },
 		{ "on-full = block", "wait or drop" },
 		{ "level = 20", "from 1 to 19" },

@@ -237,8 +237,8 @@ static void test_record_refused(void **state)
 	refused(-EINVAL, "share must be", OPTIONS("{\"share\":true}"));
 	refused(-EINVAL, "transport must be \"auto\"", OPTIONS("{\"transport\":\"tcp\"}"));
 	refused(-EINVAL, "transport must be \"auto\"", OPTIONS("{\"transport\":0}"));
-	refused(-EINVAL, "no_record keeps nothing", OPTIONS("{\"no_record\":true}"));
-	refused(-EINVAL, "no_record keeps nothing",
+	refused(-EINVAL, "no_record stores nothing", OPTIONS("{\"no_record\":true}"));
+	refused(-EINVAL, "no_record stores nothing",
 		RECORD("\"argv\":[\"a\"],\"cwd\":\"/\",\"options\":{\"no_record\":true,"
 		       "\"log_exec\":true}"));
 	refused(-EINVAL, "share needs a store",

@@ -69,7 +69,7 @@ static void made_and_locked(void **state)
 	assert_int_equal(mode_of("lock"), 0600);
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	assert_int_equal(open_it(dir), -EBUSY);
-	snprintf(text, sizeof(text), "process %d.", getpid());
+	snprintf(text, sizeof(text), "process %d", getpid());
 	assert_non_null(strstr(why, text));
 	close(fd);
 	/* exists already, with another mode */
