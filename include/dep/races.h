@@ -139,8 +139,8 @@ struct dep_races {
 	struct dep_race *race;
 	size_t n;
 	uint64_t gaps;		/* as in struct dep_analysis */
-	uint64_t disorder;	/* as in struct dep_analysis; not 0: the processors' clocks differ */
-	/* Words found to be atomic only in the last pass: reports on them may be false. */
+	uint64_t disorder;	/* as in struct dep_analysis; not 0: processors' clocks differ */
+	/* words found to be atomic only in the last pass; reports on them may be false */
 	uint64_t unsettled;
 	uint64_t references;
 	bool again;		/* live analysis failed; the first pass was repeated afterwards */
