@@ -218,7 +218,7 @@ if [ -x "$fake_depd" ]; then
 	expect 0 "0 open.*ended: 4 stopped" "" "$depctl" status
 	expect 0 "^# EOF" "" "$depctl" metrics
 	expect 1 "-" "is not depd|closed" "$depctl" status --socket="$dir/metrics.sock"
-	expect 1 "-" "the metrics are cut" "$depctl" metrics --socket="$dir/depd.sock"
+	expect 1 "-" "the metrics are incomplete" "$depctl" metrics --socket="$dir/depd.sock"
 	if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 		mkdir -p run/adept && chmod 755 . run run/adept && cp "$depctl" nobody-depctl
 		as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)

@@ -12,7 +12,7 @@
 /* ---- losses ---- */
 
 static const struct {
-	const char *name;	/* member of loss */
+	const char *name;	/* name of the count in depd's JSON object "loss" */
 	bool bytes;
 	const char *text;
 } losses[] = {
@@ -26,7 +26,7 @@ static const struct {
 	{ "unfinished_threads", false, "threads killed within a record" },
 	{ "lost_descriptors", false, "descriptors lost" },
 	{ "torn_segments", false, "segments torn" },
-	{ "unfinished_processes", false, "not ended properly" },
+	{ "unfinished_processes", false, "stores not closed" },
 };
 
 #define NLOSSES (sizeof(losses) / sizeof(losses[0]))
