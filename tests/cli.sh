@@ -144,11 +144,11 @@ if [ ! -e /dev/adept ]; then
 	expect 1 "" "not loaded: .modprobe adept" "$depctl" module
 	expect 1 "" "not loaded.*transport=shm" "$depctl" record -o x --transport=kmod true
 fi
-expect 2 "" "say what to print" "$depctl" dump a
+expect 2 "" "choose what to print" "$depctl" dump a
 expect 2 "" "only one of" "$depctl" dump a --refs --blocks
 expect 2 "" "must be a number" "$depctl" dump a --refs --thread x
 expect 2 "" "must be a number" "$depctl" dump a --refs --jobs 0
-expect 2 "" "does not go with" "$depctl" info --quick --formats a
+expect 2 "" "cannot be combined with --quick" "$depctl" info --quick --formats a
 expect 2 "" "which store" "$depctl" where
 expect 2 "" "which address" "$depctl" where a
 expect 2 "" "must be hexadecimal, not 'x'" "$depctl" where a x
@@ -324,19 +324,19 @@ expect 0 "^1 2 100 prog 1 401001 context" "" "$depctl" dump --events \
 	--fields=process,thread,tid,program,segment,pc,event --segment 1 s.dep
 expect 0 '^\{"tsc":"0","pid":100,"event":"context",' "" "$depctl" dump --events \
 	--fields=tsc,pid,event --json s.dep
-expect 2 "" "no field 'address', but process,.*,event$" "$depctl" dump --events \
-	--fields=pc,address s.dep
-expect 2 "" "no field '', but process" "$depctl" dump --refs --fields= s.dep
-expect 2 "" "does not go with --segments" "$depctl" dump --segments --fields=tid s.dep
-expect 2 "" "does not go with --segments, --fragments" "$depctl" dump --log --fields=tid s.dep
-expect 2 "" "do not go with --fragments" "$depctl" dump --fragments --thread=100 s.dep
+expect 2 "" "no field 'address' in these lines; their fields are process,.*,event$" \
+	"$depctl" dump --events --fields=pc,address s.dep
+expect 2 "" "no field '' in these lines; their fields are process" "$depctl" dump --refs --fields= s.dep
+expect 2 "" "cannot be combined with --segments" "$depctl" dump --segments --fields=tid s.dep
+expect 2 "" "cannot be combined with --segments, --fragments" "$depctl" dump --log --fields=tid s.dep
+expect 2 "" "cannot be combined with --fragments" "$depctl" dump --fragments --thread=100 s.dep
 expect 0 "" "" "$depctl" dump --fragments s.dep
 expect 0 "" "" "$depctl" dump --log s.dep
 expect 1 "" "has no thread 7" "$depctl" dump --events --thread 7 s.dep
 expect 1 "" "has no segment 9" "$depctl" dump --events --segment 9 s.dep
 expect 0 "2 segments, .*: good" "" "$depctl" verify s.dep
 expect 0 "" "" "$depctl" verify -q s.dep
-expect 1 "^401000: nothing is known of it$" "" "$depctl" where s.dep 401000
+expect 1 "^401000: no code or variable is known at this address$" "" "$depctl" where s.dep 401000
 expect 1 '"address":"0x402000","known":false' "" "$depctl" where --json s.dep 0x401000 402000
 expect 1 "" "has no process 9" "$depctl" where --process=9 s.dep 1
 for j in 1 2 7; do
@@ -392,7 +392,7 @@ expect 0 "dropped on request.*3.00 MiB in 3 pieces" "" "$depctl" verify drop.dep
 expect 0 "3145728 bytes dropped" "" "$depctl" info drop.dep
 "$make_store" unclean.dep unclean
 expect 1 "^unclosed: the recorder was killed" "" "$depctl" verify unclean.dep
-expect 0 "how it ended is not known" "" "$depctl" info unclean.dep
+expect 0 "exit status not known" "" "$depctl" info unclean.dep
 "$make_store" signal.dep signal
 expect 0 "killed by signal 11" "" "$depctl" info signal.dep
 "$make_store" unseen.dep unseen
