@@ -120,8 +120,8 @@ expect 2 "" "auto, kmod or shm" "$depctl" record --transport=pigeon true
 expect 2 "" "makes no store" "$depctl" record --no-record -o x true
 expect 2 "" "makes no store" "$depctl" record --no-record --keep-translations true
 expect 2 "" "makes no store" env DEP_LOG=signal "$depctl" record --no-record true
-expect 2 "" "need -o with --races" env DEP_LOG=signal "$depctl" record --races true
-expect 2 "" "no area 'sigs', but translate, signal, thread, exec, memory and all" \
+expect 2 "" "need -o if --races is given" env DEP_LOG=signal "$depctl" record --races true
+expect 2 "" "no area 'sigs'; give a list of translate, signal, thread, exec, memory or all" \
 	env DEP_LOG=translate,sigs "$depctl" record -o s1 true
 expect 2 "" "no area ''" env DEP_LOG=,signal "$depctl" record -o s1 true
 check "a store was left by DEP_LOG" test ! -e s1
