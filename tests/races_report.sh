@@ -325,13 +325,13 @@ rm once.c
 asked "a source that is gone" 0 "^race: .* flag" - races once.dep
 
 # ---- missing data is reported ----
-for how in gap:"1 window lost" drop:"3 chunks were dropped" unseen:"1 window lost" \
-	unclean:"the recorder was killed"; do
+for how in gap:"1 gap in the recording" drop:"3 chunks were dropped" \
+	unseen:"1 gap in the recording" unclean:"the recorder was killed"; do
 	"$build/tests/make_store" "${how%%:*}.dep" "${how%%:*}"
 	asked "incomplete: ${how%%:*}" 0 "^complete: no, .*${how#*:}" - races "${how%%:*}.dep"
 done
 asked "in JSON" 0 \
-	'"complete":false,"missing":\["1 window lost or unreadable","thread 100: 3 chunks' - \
+	'"complete":false,"missing":\["1 gap in the recording of a thread","thread 100: 3 chunks' - \
 	races --json gap.dep
 asked "in SARIF" 0 '"toolExecutionNotifications":\[\{"level":"warning"' - races --sarif gap.dep
 asked "in suppressions" 0 "" "there may be more races" races --print-suppressions=tsan gap.dep
