@@ -84,7 +84,7 @@ expect 2 "" "Usage: depctl" "$depctl"
 expect 0 "Usage: depctl" "" "$depctl" --help
 expect 0 "^depctl .*store format" "" "$depctl" --version
 expect 0 "^depctl .*store format" "" "$depctl" -V
-expect 2 "" "has no command 'frobnicate'; .depctl --help. lists them$" "$depctl" frobnicate
+expect 2 "" "has no command 'frobnicate'; .depctl --help. lists its commands$" "$depctl" frobnicate
 expect 2 "" "has no command 'recrod'; did you mean 'record'.$" "$depctl" recrod
 expect 2 "" "has no command 'lss'; did you mean 'ls'.$" "$depctl" lss
 expect 2 "" "has no command 'xy'; .depctl --help" "$depctl" xy
@@ -139,7 +139,7 @@ expect 2 "" "cannot be recorded yet; --dry" "$depctl" attach 1
 expect 2 "" "PID must be a number" "$depctl" attach --dry x
 expect 2 "" "must be a number from 1" "$depctl" stop 0
 expect 2 "" "must be a number" "$depctl" stop 1 all
-expect 2 "" "does not go with" "$depctl" stop --all 1
+expect 2 "" "cannot be combined" "$depctl" stop --all 1
 if [ ! -e /dev/adept ]; then
 	expect 1 "" "not loaded: .modprobe adept" "$depctl" module
 	expect 1 "" "not loaded.*transport=shm" "$depctl" record -o x --transport=kmod true

@@ -15,7 +15,7 @@
 enum adept_event {
 	ADEPT_EV_END = 0,	/* never written; id 0 (zeroed memory) is the end of the stream */
 	ADEPT_EV_CONTEXT = 1,	/* struct adept_ev_context: the thread's pc and all registers */
-	ADEPT_EV_PARTIAL = 2,	/* struct adept_ev_partial: fragment left in the middle */
+	ADEPT_EV_PARTIAL = 2,	/* struct adept_ev_partial: thread left a fragment early */
 	ADEPT_EV_SIGNAL = 3,	/* struct adept_ev_signal: a handler begins; CONTEXT follows */
 	ADEPT_EV_SIGRETURN = 4,	/* 4 bytes of padding; CONTEXT follows */
 	ADEPT_EV_SYSCALL = 5,	/* struct adept_ev_syscall */
@@ -64,7 +64,7 @@ struct adept_ev_signal {
 	uint32_t signo;
 	int32_t code;		/* si_code */
 	uint64_t pc;		/* interrupted application pc */
-	uint64_t addr;		/* si_addr or 0 */
+	uint64_t addr;		/* the signal's si_addr; 0 if it has none */
 	uint64_t timestamp;
 } __attribute__((packed));
 

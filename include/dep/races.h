@@ -123,7 +123,7 @@ struct dep_race {
 	size_t nsteps;
 	uint64_t more_steps;		/* steps left out between the end of @step and the race */
 	uint64_t address, size;		/* the bytes that both accesses touched */
-	uint64_t count;			/* number of occurrences, or fewer */
+	uint64_t count;			/* occurrences counted; there may be more */
 	struct dep_race_access access[2];
 	/*
 	 * Heap block that contains @address (size 0: none); thread and stack of its allocation.

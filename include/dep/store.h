@@ -138,7 +138,7 @@ struct dep_meta {
 	/* The following are for libdep's own writer; the reader does not set them. */
 	bool shared;		/* @group gets permission to read the store */
 	uint32_t group;
-	bool temporary;		/* deleted after use: do not wait for the disk, make no catalog */
+	bool temporary;		/* deleted after use: no waiting for the disk, no catalog */
 };
 
 /* Why a recording ended. */

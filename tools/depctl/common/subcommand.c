@@ -64,7 +64,7 @@ static void unknown(const struct command *commands, size_t n, const char *of, co
 	if (meant)
 		warn("%s has no command '%s'; did you mean '%s'?", of, name, meant);
 	else
-		warn("%s has no command '%s'; `%s --help' lists them", of, name, of);
+		warn("%s has no command '%s'; `%s --help' lists its commands", of, name, of);
 }
 
 void print_commands(FILE *f, const struct command *commands, size_t n)

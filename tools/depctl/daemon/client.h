@@ -33,7 +33,7 @@ struct client {
 	int fds[CLIENT_FDS_MAX];
 	int nfds;
 	unsigned int posted;	/* number of client_post() requests not answered yet */
-	/* private */
+	/* used by client.c and client_socket.c only: */
 	char *in;
 	size_t in_len, in_room;
 	struct client_event *events, **events_tail;

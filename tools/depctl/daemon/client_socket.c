@@ -83,7 +83,8 @@ static int no_connection(struct client *c, int err, const char *path, bool asked
 		return client_fail(c, -EACCES, "%s: no permission to use this depd; run `depd' to "
 				   "start your own depd", path);
 	if (err == -EAGAIN)
-		return client_fail(c, -ETIMEDOUT, "%s: depd accepts no connections", path);
+		return client_fail(c, -ETIMEDOUT, "%s: depd does not accept connections: it is "
+				   "stopped or overloaded", path);
 	return client_fail(c, err, "%s: %s", path, strerror(-err));
 }
 

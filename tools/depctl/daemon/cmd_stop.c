@@ -51,7 +51,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!s->n && !s->all)
 			argp_error(state, "which session? `depctl sessions' lists them");
 		if (s->n && s->all)
-			argp_error(state, "--all does not go with an ID");
+			argp_error(state, "--all cannot be combined with an ID");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -12,7 +12,7 @@ enum {
 
 static const struct argp_option options[] = {
 	{ "all", OPT_ALL, NULL, 0,
-	  "Also report uncertain races (see depctl-query(1)) and races inside of the C library", 1 },
+	  "Also report uncertain races and races inside of the C library; see depctl-query(1)", 1 },
 	{ "predict", OPT_PREDICT, NULL, 0,
 	  "Also report races that did not happen, but can with another timing of locks", 1 },
 	{ "error-exitcode", OPT_ERROR, "N", 0, "Exit with N if there are races", 1 },

@@ -91,12 +91,12 @@ bool race_in_system(const char *module);
 
 /** struct race_lock - name of a lock, and the stack of the call that acquired it */
 struct race_lock {
-	bool named;			/* @object is known */
+	bool named;			/* @object is valid: the variable is known */
 	struct dep_object object;
 	struct race_stack stack;
 };
 
-/** struct race_held - the locks held at an access, then the candidate of race_held_name() */
+/** struct race_held - the locks held at an access; last, what may be the program's own lock */
 struct race_held {
 	struct race_lock *lock;
 	size_t room;
@@ -112,7 +112,7 @@ struct race_step {
 struct race_view {
 	const struct dep_race *race;
 	enum race_confidence rank;
-	bool named;			/* @object is known */
+	bool named;			/* @object is valid: the variable is known */
 	struct dep_object object;
 	struct race_stack stack[2];	/* stacks of the accesses */
 	struct race_stack block;	/* stack of the accessed block's allocation, if known */

@@ -119,7 +119,8 @@ void race_text_witness(struct out *o, const struct race_view *v)
 
 	if (!r->predicted)
 		return;
-	out_text(o, "  the race did not happen in the recorded order, but can happen in this one:\n");
+	out_text(o, "  the race did not happen in the recorded order, but can happen in this "
+		    "order:\n");
 	for (i = 0; i < r->nsteps; i++) {
 		out_printf(o, "    %zu. thread %u%s", i + 1, r->step[i].tid,
 			   r->step[i].tid == v->main_tid[1] ? " (main)" : "");

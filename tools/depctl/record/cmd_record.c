@@ -47,7 +47,7 @@ static int exit_status(int ret, const struct recorded *r)
 		return 128 + WTERMSIG(r->status);
 	if (!WIFEXITED(r->status))
 		return EXIT_FAILURE;
-	/* If the recording failed, depctl must not exit with 0. */
+	/* If the recording failed, depctl must not exit with 0, even if the command did. */
 	if (!WEXITSTATUS(r->status) && (ret || r->failed))
 		return EXIT_FAILURE;
 	return WEXITSTATUS(r->status);

@@ -99,7 +99,7 @@ static void ignore_signals(bool ignored)
 	}
 }
 
-static struct record_races *here;	/* for is_complete() */
+static struct record_races *here;	/* used by the callback is_complete() */
 
 static void is_complete(void *arg)
 {
