@@ -108,8 +108,8 @@ for c in record attach ls info dump where verify module status sessions stop met
 	expect 0 "Usage: depctl $c" "" "$depctl" help $c
 	expect 2 "" "unrecognized option" "$depctl" $c --frobnicate
 done
-expect 2 "" "which command" "$depctl" record
-expect 2 "" "which command" "$depctl" record -q --
+expect 2 "" "no COMMAND to record was given" "$depctl" record
+expect 2 "" "no COMMAND to record was given" "$depctl" record -q --
 expect 2 "" "must be a size" "$depctl" record --ring-size=many true
 expect 2 "" "must be from 64" "$depctl" record --ring-size=1 true
 expect 2 "" "must be from" "$depctl" record --ring-size=100G true
@@ -368,7 +368,7 @@ on-full = drop
 [rule all]
 path = *
 END
-expect 0 "gz: one of every 10 processes of root whose name fits gzip and file fits /usr/bin/\*" "" \
+expect 0 "gz: one of every 10 processes of root whose name matches gzip and file matches /usr/bin/\*" "" \
 	"$depctl" policy check depd.conf
 expect 0 "at most 2 at a time" "" "$depctl" policy check depd.conf
 expect 0 "rings of 16.0 MiB, dropping" "" "$depctl" policy check depd.conf
@@ -396,7 +396,7 @@ expect 0 "exit status not known" "" "$depctl" info unclean.dep
 "$make_store" signal.dep signal
 expect 0 "killed by signal 11" "" "$depctl" info signal.dep
 "$make_store" unseen.dep unseen
-expect 1 "from some point on it ran unrecorded" "" "$depctl" verify unseen.dep
+expect 1 "its last part ran unrecorded" "" "$depctl" verify unseen.dep
 expect 0 "drop.dep .* lossy " "" "$depctl" ls
 expect 0 "gap.dep .* incomplete " "" "$depctl" ls
 

@@ -18,7 +18,7 @@ static const struct {
 } losses[] = {
 	{ "dropped_bytes", true, "dropped" },
 	{ "discarded_bytes", true, "discarded" },
-	{ "absent_bytes", true, "lost without depd" },
+	{ "absent_bytes", true, "lost while no depd ran" },
 	{ "lost_processes", false, "processes unrecorded" },
 	{ "lost_threads", false, "threads unrecorded" },
 	{ "native_images", false, "programs run natively" },
