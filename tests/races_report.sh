@@ -331,7 +331,7 @@ for how in gap:"1 gap in the recording" drop:"3 chunks were dropped" \
 	asked "incomplete: ${how%%:*}" 0 "^complete: no, .*${how#*:}" - races "${how%%:*}.dep"
 done
 asked "in JSON" 0 \
-	'"complete":false,"missing":\["1 gap in the recording of a thread","thread 100: 3 chunks' - \
+	'"complete":false,"missing":\["1 gap in the recording of a thread","thread 100: 3 chunk' - \
 	races --json gap.dep
 asked "in SARIF" 0 '"toolExecutionNotifications":\[\{"level":"warning"' - races --sarif gap.dep
 asked "in suppressions" 0 "" "there may be more races" races --print-suppressions=tsan gap.dep
