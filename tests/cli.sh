@@ -84,7 +84,7 @@ expect 2 "" "Usage: depctl" "$depctl"
 expect 0 "Usage: depctl" "" "$depctl" --help
 expect 0 "^depctl .*store format" "" "$depctl" --version
 expect 0 "^depctl .*store format" "" "$depctl" -V
-expect 2 "" "has no command 'frobnicate'; .depctl --help. lists them$" "$depctl" frobnicate
+expect 2 "" "has no command 'frobnicate'; .depctl --help. lists its commands$" "$depctl" frobnicate
 expect 2 "" "has no command 'recrod'; did you mean 'record'.$" "$depctl" recrod
 expect 2 "" "has no command 'lss'; did you mean 'ls'.$" "$depctl" lss
 expect 2 "" "has no command 'xy'; .depctl --help" "$depctl" xy
@@ -108,8 +108,8 @@ for c in record attach ls info dump where verify module status sessions stop met
 	expect 0 "Usage: depctl $c" "" "$depctl" help $c
 	expect 2 "" "unrecognized option" "$depctl" $c --frobnicate
 done
-expect 2 "" "which command" "$depctl" record
-expect 2 "" "which command" "$depctl" record -q --
+expect 2 "" "no COMMAND to record was given" "$depctl" record
+expect 2 "" "no COMMAND to record was given" "$depctl" record -q --
 expect 2 "" "must be a size" "$depctl" record --ring-size=many true
 expect 2 "" "must be from 64" "$depctl" record --ring-size=1 true
 expect 2 "" "must be from" "$depctl" record --ring-size=100G true
@@ -120,8 +120,8 @@ expect 2 "" "auto, kmod or shm" "$depctl" record --transport=pigeon true
 expect 2 "" "makes no store" "$depctl" record --no-record -o x true
 expect 2 "" "makes no store" "$depctl" record --no-record --keep-translations true
 expect 2 "" "makes no store" env DEP_LOG=signal "$depctl" record --no-record true
-expect 2 "" "need -o with --races" env DEP_LOG=signal "$depctl" record --races true
-expect 2 "" "no area 'sigs', but translate, signal, thread, exec, memory and all" \
+expect 2 "" "need -o if --races is given" env DEP_LOG=signal "$depctl" record --races true
+expect 2 "" "no area 'sigs'; give a list of translate, signal, thread, exec, memory or all" \
 	env DEP_LOG=translate,sigs "$depctl" record -o s1 true
 expect 2 "" "no area ''" env DEP_LOG=,signal "$depctl" record -o s1 true
 check "a store was left by DEP_LOG" test ! -e s1
@@ -139,16 +139,16 @@ expect 2 "" "cannot be recorded yet; --dry" "$depctl" attach 1
 expect 2 "" "PID must be a number" "$depctl" attach --dry x
 expect 2 "" "must be a number from 1" "$depctl" stop 0
 expect 2 "" "must be a number" "$depctl" stop 1 all
-expect 2 "" "does not go with" "$depctl" stop --all 1
+expect 2 "" "cannot be combined" "$depctl" stop --all 1
 if [ ! -e /dev/adept ]; then
 	expect 1 "" "not loaded: .modprobe adept" "$depctl" module
 	expect 1 "" "not loaded.*transport=shm" "$depctl" record -o x --transport=kmod true
 fi
-expect 2 "" "say what to print" "$depctl" dump a
+expect 2 "" "choose what to print" "$depctl" dump a
 expect 2 "" "only one of" "$depctl" dump a --refs --blocks
 expect 2 "" "must be a number" "$depctl" dump a --refs --thread x
 expect 2 "" "must be a number" "$depctl" dump a --refs --jobs 0
-expect 2 "" "does not go with" "$depctl" info --quick --formats a
+expect 2 "" "cannot be combined with --quick" "$depctl" info --quick --formats a
 expect 2 "" "which store" "$depctl" where
 expect 2 "" "which address" "$depctl" where a
 expect 2 "" "must be hexadecimal, not 'x'" "$depctl" where a x
@@ -218,7 +218,7 @@ if [ -x "$fake_depd" ]; then
 	expect 0 "0 open.*ended: 4 stopped" "" "$depctl" status
 	expect 0 "^# EOF" "" "$depctl" metrics
 	expect 1 "-" "is not depd|closed" "$depctl" status --socket="$dir/metrics.sock"
-	expect 1 "-" "the metrics are cut" "$depctl" metrics --socket="$dir/depd.sock"
+	expect 1 "-" "the metrics are incomplete" "$depctl" metrics --socket="$dir/depd.sock"
 	if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 		mkdir -p run/adept && chmod 755 . run run/adept && cp "$depctl" nobody-depctl
 		as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
@@ -324,19 +324,21 @@ expect 0 "^1 2 100 prog 1 401001 context" "" "$depctl" dump --events \
 	--fields=process,thread,tid,program,segment,pc,event --segment 1 s.dep
 expect 0 '^\{"tsc":"0","pid":100,"event":"context",' "" "$depctl" dump --events \
 	--fields=tsc,pid,event --json s.dep
-expect 2 "" "no field 'address', but process,.*,event$" "$depctl" dump --events \
-	--fields=pc,address s.dep
-expect 2 "" "no field '', but process" "$depctl" dump --refs --fields= s.dep
-expect 2 "" "does not go with --segments" "$depctl" dump --segments --fields=tid s.dep
-expect 2 "" "does not go with --segments, --fragments" "$depctl" dump --log --fields=tid s.dep
-expect 2 "" "do not go with --fragments" "$depctl" dump --fragments --thread=100 s.dep
+expect 2 "" "no field 'address' in these lines; their fields are process,.*,event$" \
+	"$depctl" dump --events --fields=pc,address s.dep
+expect 2 "" "no field '' in these lines; their fields are process" \
+	"$depctl" dump --refs --fields= s.dep
+expect 2 "" "cannot be combined with --segments" "$depctl" dump --segments --fields=tid s.dep
+expect 2 "" "cannot be combined with --segments, --fragments" \
+	"$depctl" dump --log --fields=tid s.dep
+expect 2 "" "cannot be combined with --fragments" "$depctl" dump --fragments --thread=100 s.dep
 expect 0 "" "" "$depctl" dump --fragments s.dep
 expect 0 "" "" "$depctl" dump --log s.dep
 expect 1 "" "has no thread 7" "$depctl" dump --events --thread 7 s.dep
 expect 1 "" "has no segment 9" "$depctl" dump --events --segment 9 s.dep
 expect 0 "2 segments, .*: good" "" "$depctl" verify s.dep
 expect 0 "" "" "$depctl" verify -q s.dep
-expect 1 "^401000: nothing is known of it$" "" "$depctl" where s.dep 401000
+expect 1 "^401000: no code or variable is known at this address$" "" "$depctl" where s.dep 401000
 expect 1 '"address":"0x402000","known":false' "" "$depctl" where --json s.dep 0x401000 402000
 expect 1 "" "has no process 9" "$depctl" where --process=9 s.dep 1
 for j in 1 2 7; do
@@ -368,8 +370,9 @@ on-full = drop
 [rule all]
 path = *
 END
-expect 0 "gz: one of every 10 processes of root whose name fits gzip and file fits /usr/bin/\*" "" \
-	"$depctl" policy check depd.conf
+expect 0 \
+	"gz: one of every 10 processes of root whose name matches gzip and file matches /usr/bin/" \
+	"" "$depctl" policy check depd.conf
 expect 0 "at most 2 at a time" "" "$depctl" policy check depd.conf
 expect 0 "rings of 16.0 MiB, dropping" "" "$depctl" policy check depd.conf
 expect 0 "readable by the group root, with rings" "" "$depctl" policy check depd.conf
@@ -392,11 +395,11 @@ expect 0 "dropped on request.*3.00 MiB in 3 pieces" "" "$depctl" verify drop.dep
 expect 0 "3145728 bytes dropped" "" "$depctl" info drop.dep
 "$make_store" unclean.dep unclean
 expect 1 "^unclosed: the recorder was killed" "" "$depctl" verify unclean.dep
-expect 0 "how it ended is not known" "" "$depctl" info unclean.dep
+expect 0 "exit status not known" "" "$depctl" info unclean.dep
 "$make_store" signal.dep signal
 expect 0 "killed by signal 11" "" "$depctl" info signal.dep
 "$make_store" unseen.dep unseen
-expect 1 "from some point on it ran unrecorded" "" "$depctl" verify unseen.dep
+expect 1 "its last part ran unrecorded" "" "$depctl" verify unseen.dep
 expect 0 "drop.dep .* lossy " "" "$depctl" ls
 expect 0 "gap.dep .* incomplete " "" "$depctl" ls
 

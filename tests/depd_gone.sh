@@ -51,7 +51,8 @@ sleep 1
 kill -STOP "$depd_pid" $(instance)
 ends 40
 touch over
-[ "$s" = 1 ] && grep -q "depd does not answer; stopped.dep has what" err && [ $took -ge 10 ] &&
+[ "$s" = 1 ] && grep -q "depd does not answer; stopped.dep contains the data stored" err &&
+	[ $took -ge 10 ] &&
 	pass "depd is stopped after the end of the command: status 1 after $took s" ||
 	fail "depd is stopped after the end of the command: $s after $took s: $(cat err)"
 kill -CONT "$depd_pid" $(instance)

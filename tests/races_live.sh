@@ -42,7 +42,7 @@ same() {
 		echo "FAIL $what: it was not followed to the end"
 	# races between processes are only found at the end
 	elif [ "${name#process_}" = "$name" ] && grep -q '"kind":"race"' "$dir.later" &&
-		! grep -q "seems to be a race" "$dir.err"; then
+		! grep -q "suspected race" "$dir.err"; then
 		echo "FAIL $what: nothing was reported at once"
 	else
 		echo "ok $what"
@@ -78,7 +78,7 @@ recorder=$!
 reported=
 for ((i = 0; i < 60 && ${reported:-0} == 0; i++)); do
 	sleep 0.1
-	grep -q "seems to be a race.*counter" early.err && reported=1
+	grep -q "suspected race.*counter" early.err && reported=1
 done
 if [ -n "$reported" ] && ! grep -q over early.out; then
 	pass "a race is reported while all threads wait"
@@ -273,7 +273,7 @@ query=$!
 reported=
 for ((i = 0; i < 20 && ${reported:-0} == 0; i++)); do
 	sleep 0.1
-	grep -q "seems to be a race.*counter" session.suspects && reported=1
+	grep -q "suspected race.*counter" session.suspects && reported=1
 done
 if [ -n "$reported" ] && ! grep -q over session.out; then
 	pass "a session that is under way"
@@ -346,7 +346,7 @@ searched() {
 searching
 "$DEPCTL" record -q --transport=shm -o search.dep -- ./prog 1 >search.out 2>search.err
 if searched search.dep && grep -q counter search.dep/races.txt &&
-	grep -q "session [0-9]*: seems to be a race.*counter" searching.log; then
+	grep -q "session [0-9]*: suspected race.*counter" searching.log; then
 	pass "depd searches: it logs what it suspects, and the report is in the store"
 else
 	fail "depd searches: $(worst searching.log) $(worst search.err)"

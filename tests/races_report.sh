@@ -249,8 +249,8 @@ refused "no kind" "3: the second line must be TOOL:KIND" '{\nname\nHelgrind\nfun
 refused "no such frame" "4: a frame is fun:" '{\nname\nHelgrind:Race\nfan:x\n}\n'
 refused "an empty frame" "4: a frame is fun:" '{\nname\nHelgrind:Race\nfun:\n}\n'
 refused "no line" "4: .*line number" '{\nname\nHelgrind:Race\nsrc:x:y\n}\n'
-refused "everything" "1: only \.\.\. as frames" '{\nname\nHelgrind:Race\n...\n}\n'
-refused "no frame" "1: only \.\.\. as frames" '{\nname\nHelgrind:Race\n}\n'
+refused "everything" "1: the frames are all \.\.\." '{\nname\nHelgrind:Race\n...\n}\n'
+refused "no frame" "1: the frames are all \.\.\." '{\nname\nHelgrind:Race\n}\n'
 refused "a brace too many" "1: another { comes before" '{\nname\nHelgrind:Race\n{\n}\n'
 refused "too many frames" "28: the suppression has more than 24" \
 	"{\nname\nHelgrind:Race\n$(printf 'fun:x\\n%.0s' {1..25})}\n"
@@ -325,13 +325,13 @@ rm once.c
 asked "a source that is gone" 0 "^race: .* flag" - races once.dep
 
 # ---- missing data is reported ----
-for how in gap:"1 window lost" drop:"3 chunks were dropped" unseen:"1 window lost" \
-	unclean:"the recorder was killed"; do
+for how in gap:"1 gap in the recording" drop:"3 chunks were dropped" \
+	unseen:"1 gap in the recording" unclean:"the recorder was killed"; do
 	"$build/tests/make_store" "${how%%:*}.dep" "${how%%:*}"
 	asked "incomplete: ${how%%:*}" 0 "^complete: no, .*${how#*:}" - races "${how%%:*}.dep"
 done
 asked "in JSON" 0 \
-	'"complete":false,"missing":\["1 window lost or unreadable","thread 100: 3 chunks' - \
+	'"complete":false,"missing":\["1 gap in the recording of a thread","thread 100: 3 chunk' - \
 	races --json gap.dep
 asked "in SARIF" 0 '"toolExecutionNotifications":\[\{"level":"warning"' - races --sarif gap.dep
 asked "in suppressions" 0 "" "there may be more races" races --print-suppressions=tsan gap.dep
@@ -345,7 +345,7 @@ asked "no segments at all" 0 "^complete: no, .*threads? without a segment" - rac
 cp -r one.dep torn.dep
 printf '\377' | dd of=torn.dep/segments.000 bs=1 conv=notrunc status=none \
 	seek=$(($(stat -c %s torn.dep/segments.000) / 2))
-asked "an unreadable segment" 0 "^complete: no, .*lost or unreadable" - races torn.dep
+asked "an unreadable segment" 0 "^complete: no, .*gaps? in the recording" - races torn.dep
 
 # ---- record --races ----
 mkdir tmp

@@ -4,12 +4,12 @@
  *
  * The items of a thread come in program order, in runs.  A run begins at an item that has a
  * timestamp (events.h), or at the beginning of a segment, and ends before the next such item.
- * The runs of all threads are merged by these timestamps.  A release therefore comes before the
- * acquire that it allowed.
+ * The runs of all threads are merged by these timestamps.  Therefore a release operation comes
+ * before an acquire operation that waited for it.
  *
- * The items between two timestamps come with the first one, which is the earliest time at which
- * they can have happened.  An analyzer that needs the latest time instead leaves the rest of a run
- * and receives it at the thread's next timestamp, see items().
+ * Items between two timestamps are delivered at the first timestamp, the earliest time at which
+ * they can have happened.  An analyzer that needs the latest time instead does not consume all
+ * items of the run; it receives the rest at the thread's next timestamp, see items().
  */
 #ifndef DEP_ANALYZE_H
 #define DEP_ANALYZE_H
@@ -38,25 +38,29 @@ struct dep_analyzer {
 	/* Requested items, DEP_WANT_*.  Items with timestamps are always delivered. */
 	unsigned int want;
 	/*
-	 * For libdep's race detector, whose filter drops references: must be NULL in programs
-	 * outside of libdep, which get all references.
+	 * Used by libdep's race detector, whose filter drops references.  Must be NULL in programs
+	 * outside of libdep; they receive all references.
 	 */
 	const struct dep_process_filter *(*scope)(void *self, const struct dep_thread *t);
 	/*
-	 * Returns how many of the @n items it consumed, or a negative errno.  The rest is passed
-	 * again at the thread's next timestamp, with @late set; then it must consume all.
+	 * Return the number of consumed items (at most @n), or a negative errno.  Items that were
+	 * not consumed are passed again at the thread's next timestamp, with @late set; the
+	 * callback must then consume all of them.
 	 */
 	ssize_t (*items)(void *self, const struct dep_thread *t, const struct dep_item *items,
 			 size_t n, bool late);
-	/* Part of the thread's stream is missing here, between two runs.  NULL: not called. */
+	/*
+	 * Called between two runs if a part of the thread's stream between them is missing.
+	 * NULL: not called.
+	 */
 	int (*gap)(void *self, const struct dep_thread *t);
-	/* The thread's stream is complete.  NULL: not called. */
+	/* Called after the last item of a thread.  NULL: not called. */
 	int (*end)(void *self, const struct dep_thread *t);
 	/*
-	 * For dep_analyze_live(): returns whether the DEP_EV_ENTER event of system call @nr can be
-	 * delivered while the call still runs.  The event has no result then, and comes before the
-	 * call's ADEPT_EV_BUFFER events.  If the process ends during the call, the event is never
-	 * in the store.  NULL: never.
+	 * For dep_analyze_live(): return true if the DEP_EV_ENTER event of system call @nr may be
+	 * delivered while the call still runs.  The event then has no result, and comes before the
+	 * call's ADEPT_EV_BUFFER events.  If the process ends during the call, the store will not
+	 * contain the event.  NULL: same as always returning false.
 	 */
 	bool (*foreseen)(void *self, uint32_t nr, const uint64_t args[6]);
 };
@@ -65,13 +69,16 @@ struct dep_analyzer {
 struct dep_analysis {
 	struct dep_counts counts;
 	uint64_t gaps;		/* lost or unreadable segments, and threads without an end */
-	uint64_t disorder;	/* timestamps below the one before them, treated as equal to it */
+	uint64_t disorder;	/* timestamps below the thread's previous one; raised to it */
 };
 
-/** struct dep_analyze_options - owned by the caller; zeroed: the defaults */
+/** struct dep_analyze_options - owned by the caller; all zero selects the defaults */
 struct dep_analyze_options {
 	unsigned int jobs;	/* recovery workers, 0 = one per processor */
-	/* Called now and then with the number of segments done and the total.  NULL: not called. */
+	/*
+	 * Called from time to time with the number of analyzed segments and the number of all
+	 * segments.  NULL: not called.
+	 */
 	void (*progress)(size_t done, size_t all);
 };
 
@@ -80,7 +87,8 @@ struct dep_analyze_options {
  * @self: passed to all callbacks of @a
  * @options: NULL: the defaults
  *
- * A segment that does not decode is a gap.  Memory: two segments' items per living thread.
+ * A segment that cannot be decoded is treated as a gap.  For each thread that runs at the same
+ * time, the items of two segments are in memory.
  *
  * Return: 0, or a negative errno with dep_error().
  */
@@ -92,8 +100,8 @@ struct dep_live_options {
 	/**
 	 * @wait: sleep for at most @ms milliseconds
 	 *
-	 * Return: 1 when nothing more will be written to the store, 0 when something may be; a
-	 * negative errno ends the analysis.
+	 * Return: 1 if the store will not be written to any more, 0 if it may be; a negative errno
+	 * ends the analysis.
 	 */
 	int (*wait)(void *arg, unsigned int ms);
 	/* Called when the store is complete and all its files are open.  NULL: not called. */
@@ -105,12 +113,12 @@ struct dep_live_options {
 /**
  * dep_session_open() - open the session file of the process that writes the store @dir
  *
- * Works for a recording of the same user without depd.  depd may record several sessions; it sends
- * their files itself (request "follow" of depd(8)).
+ * Works for a recording by the same user without depd.  For a recording through depd, request the
+ * session file from depd (request "follow", depd(8)): depd may record several sessions.
  *
  * Return: a descriptor that the caller closes.  -ESRCH: no process of this pid namespace writes
- * @dir; -EACCES: it belongs to another user; -EOPNOTSUPP: it records several sessions; or
- * another negative errno.
+ * @dir; -EACCES: the process belongs to another user; -EOPNOTSUPP: the process records several
+ * sessions; or another negative errno.
  */
 int dep_session_open(const char *dir);
 
@@ -121,14 +129,14 @@ int dep_session_open(const char *dir);
  * @live: callbacks and session
  *
  * Delivers the same items in the same order as dep_analyze() on the complete store, except for
- * system calls that foreseen() accepts.  An item is delivered as soon as no thread can have a
- * smaller timestamp any more.  The last records of threads that wait are read from their rings,
- * since they are not in the store yet.
+ * system calls that foreseen() accepts.  An item is delivered as soon as no thread can produce an
+ * item with a smaller timestamp.  The last records of a waiting thread are not in the store yet;
+ * they are read from the thread's ring.
  *
  * Return: as dep_analyze().  -EOPNOTSUPP: the rings belong to the kernel module; nothing was
- * delivered and @wait was not called.  -ESTALE: the delivered items turned out to be wrong (a
- * chunk was given up, a system call was interrupted and repeated..); the caller must start again
- * with dep_analyze().
+ * delivered and @wait was not called.  -ESTALE: the delivered items turned out to be wrong, for
+ * example because a chunk was dropped or a system call was interrupted and repeated; the caller
+ * must start again with dep_analyze().
  */
 int dep_analyze_live(struct dep_store *store, const struct dep_analyzer *a, void *self,
 		     const struct dep_analyze_options *options,

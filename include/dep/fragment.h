@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Fragments of a store: the code that recorded processes executed, and its translation if that was
- * kept (depctl record --keep-translations).
+ * Fragments of a store: pieces of code that recorded processes executed.  The translation of a
+ * fragment, which ran instead, is available after depctl record --keep-translations.
  */
 #ifndef DEP_FRAGMENT_H
 #define DEP_FRAGMENT_H
@@ -14,21 +14,21 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
-/* Kind of the translated code from dep_code_place.off on. */
+/* Kind of a range of translated code; the range begins at dep_code_place.off. */
 enum dep_code_kind {
-	/* copies of the instructions from @insn on; a TLS slot replaces r15 */
+	/* copies of application instructions from @insn on; r15 is replaced by a TLS slot */
 	DEP_CODE_COPY,
-	/* code for instruction @insn: value stores, its replacement, or its branch */
+	/* code generated for instruction @insn: value stores, its replacement, or its branch */
 	DEP_CODE_ADDED,
-	DEP_CODE_ENTRY,		/* before the first instruction */
-	DEP_CODE_EXIT,		/* end of a record, and jump to what follows; exit stub */
+	DEP_CODE_ENTRY,		/* fragment entry code, before the first instruction */
+	DEP_CODE_EXIT,		/* ends the record and jumps to the next fragment; exit stub */
 	DEP_CODE_DATA,		/* literals */
 };
 
-/** struct dep_code_place - a range of the translated code, up to the next place */
+/** struct dep_code_place - a range of translated code; it ends where the next range begins */
 struct dep_code_place {
-	uint16_t off;		/* in dep_fragment_code.translation */
-	uint8_t insn;		/* with COPY and ADDED: index of the instruction */
+	uint16_t off;		/* offset of the range in dep_fragment_code.translation */
+	uint8_t insn;		/* index of the instruction, for DEP_CODE_COPY and _ADDED */
 	uint8_t kind;		/* enum dep_code_kind */
 };
 
@@ -36,23 +36,25 @@ struct dep_code_place {
 struct dep_code_run {
 	uint64_t pc;
 	uint32_t ninsns;
-	uint16_t function, returns;	/* see dep(5) */
+	/* hooked function that begins at @pc, or 0; 1 if calls of hooked functions return to @pc */
+	uint16_t function, returns;
 };
 
 /**
  * struct dep_fragment_code - code of one fragment
  * @code: the bytes of all instructions of all runs, without gaps
- * @translation: as it was built, without later links: @hot_len bytes that were at @hot in the code
- *	cache, then @cold_len bytes that were at @cold.  NULL if it was not kept.
- * @places: sorted by offset; the first one is at 0
+ * @translation: translated code before its exits were linked to other fragments: @hot_len bytes
+ *	from address @hot of the code cache, then @cold_len bytes from address @cold.  NULL if
+ *	translations were not recorded.
+ * @places: ranges of @translation, sorted by offset; the first one begins at offset 0
  *
- * The store owns what the pointers point to.
+ * The store owns the memory behind all pointers.
  */
 struct dep_fragment_code {
-	uint32_t process;	/* serial */
-	uint32_t id;		/* of its first exit */
+	uint32_t process;	/* serial of the process */
+	uint32_t id;		/* id of the fragment's first exit */
 	uint16_t nexits, nstores, ninsns, nruns;
-	uint16_t entry_mask;	/* registers that recovery knows at its entry */
+	uint16_t entry_mask;	/* bit mask: general registers that recovery knows at the entry */
 	uint16_t code_len;
 	const struct dep_code_run *runs;
 	const uint8_t *code;
@@ -63,7 +65,7 @@ struct dep_fragment_code {
 	const uint8_t *translation;
 };
 
-/** dep_fragment_code() - get fragment @n in the order of the log; @n < dep_store_fragments() */
+/** dep_fragment_code() - get fragment @n, 0 to count - 1 of dep_store_fragments(), in log order */
 void dep_fragment_code(struct dep_store *s, uint64_t n, struct dep_fragment_code *out);
 
 #pragma GCC visibility pop

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Hooked functions: their calls are recorded with arguments and result.
+ * Hooked functions: functions that allocate memory or synchronise threads.  Their calls are
+ * recorded with arguments and result.
  *
- * These are the functions that allocate memory or synchronise threads.  Of a function that returns
- * void, the recorded result is a meaningless value of rax.
+ * For a function that returns void, the recorded result has no meaning: it is the value of rax.
  */
 #ifndef DEP_FUNCTIONS_H
 #define DEP_FUNCTIONS_H
@@ -15,9 +15,10 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 /*
- * X(identifier, symbol, number of arguments).  Stores contain the numbers: add at the end only.
- * If a function has several of these names, the first one counts.  For example, in glibc
- * pthread_spin_unlock and pthread_spin_init are one function.
+ * X(identifier, symbol, number of arguments).  Stores contain an entry's number in this list, so
+ * add new entries at the end only.  If several of these symbols have the same address, calls are
+ * recorded under the first one.  For example, in glibc pthread_spin_unlock and pthread_spin_init
+ * are one function.
  */
 #define DEP_FUNCTIONS(X)						\
 	X(MALLOC, "malloc", 1)						\
@@ -119,9 +120,9 @@ enum dep_function {
 
 #undef DEP_FUNCTION_ID
 
-#define DEP_FUNCTION_ARGS	4	/* at most, in rdi, rsi, rdx, rcx */
+#define DEP_FUNCTION_ARGS	4	/* maximum number, in rdi, rsi, rdx, rcx */
 
-/** dep_function_name() - symbol of @function; "?" if this library does not know it */
+/** dep_function_name() - symbol of @function; "?" if this library has no such number */
 const char *dep_function_name(unsigned int function);
 
 #pragma GCC visibility pop

@@ -19,11 +19,11 @@ extern "C" {
 #define DEP_ACCESS_ATOMIC	0x4u	/* by a locked instruction */
 #define DEP_ACCESS_SYSCALL	0x8u	/* by the kernel, for a system call */
 #define DEP_ACCESS_FREE		0x10u	/* the memory was freed */
-#define DEP_ACCESS_OBJECT	0x20u	/* use of a pthread object; write: creates or destroys it */
-#define DEP_ACCESS_DESCRIPTOR	0x40u	/* use of a file descriptor; address is its number */
+#define DEP_ACCESS_OBJECT	0x20u	/* pthread object used; with _WRITE: created or destroyed */
+#define DEP_ACCESS_DESCRIPTOR	0x40u	/* file descriptor used; the address is its number */
 /*
- * The load of a conditional move (cmov).  Whether its condition held is not recorded.  A compiler
- * can emit such a load where the source loads only under the condition.
+ * The load of a conditional move (cmov).  The load always happens, even if the source code loads
+ * the variable only under the condition.  The recording does not contain the condition's value.
  */
 #define DEP_ACCESS_CONDITIONAL	0x80u
 
@@ -32,39 +32,42 @@ enum dep_lock_kind { DEP_LOCK_MUTEX, DEP_LOCK_SPIN, DEP_LOCK_RW };
 /** struct dep_held_lock - a pthread lock that a thread held */
 struct dep_held_lock {
 	enum dep_lock_kind kind;
-	bool reading;		/* a read-write lock that is held for reading */
+	bool reading;		/* read-write lock that is held for reading */
 	uint64_t address;
-	/* Stack of the call that took it, or that took it again after a condition wait; innermost
-	 * first. */
+	/*
+	 * Stack of the call that acquired the lock, or acquired it again after a condition wait;
+	 * innermost first.
+	 */
 	const uint64_t *call;
 	size_t ncalls;
-	uint64_t block, block_size;	/* allocated block that contains it; size 0: none */
+	uint64_t block, block_size;	/* heap block that contains the lock; size 0: none */
 };
 
 /* Why the list of held locks may be incomplete. */
 #define DEP_LOCK_LOST	0x1u	/* part of the thread's stream is missing */
-#define DEP_LOCK_UNSEEN	0x2u	/* lock functions were not hooked: a static program, say */
+#define DEP_LOCK_UNSEEN	0x2u	/* no lock functions were hooked, as in a static program */
 
 /** struct dep_race_access - one of the two accesses of a race */
 struct dep_race_access {
 	uint32_t thread, tid;	/* thread: serial */
-	uint32_t process;	/* serial; the two accesses differ if processes share memory */
+	uint32_t process;	/* serial; processes that share memory can race, too */
 	uint32_t flags;		/* DEP_ACCESS_* */
 	uint64_t pc;
 	/*
-	 * Stack, innermost first: addresses of calls, and of jumps by which a function ended in a
-	 * tail call (options.leaves).
+	 * Stack of the access, innermost first: addresses of calls, and of jumps that are tail
+	 * calls (dep_races_options.leaves).
 	 */
 	const uint64_t *call;
 	size_t ncalls;
-	/* Thread that created this one (serial; 0: not known), and the stack of the creation. */
+	/* Thread that created @thread (serial; 0: not known), and the stack of the creation. */
 	uint32_t creator, creator_tid;
 	const uint64_t *created;
 	size_t ncreated;
 	/*
-	 * Pthread locks that the thread held, in the order in which it took them.  Other locks are
-	 * not recognised.  A candidate for one is the word at @own_address: the last locked
-	 * instruction of the thread outside of hooked functions (at @own_pc, 0: none) accessed it.
+	 * Pthread locks that the thread held, in the order in which it acquired them.  Locks that
+	 * the program implements itself are not recognised, but the word at @own_address may be
+	 * such a lock: the thread's last locked instruction outside of hooked functions (at
+	 * @own_pc, 0: none) accessed this word.
 	 */
 	const struct dep_held_lock *held;
 	size_t nheld;
@@ -76,22 +79,23 @@ struct dep_race_access {
 enum dep_step_end {
 	DEP_STEP_ACCESS,	/* before the thread's access of the race */
 	DEP_STEP_BEFORE,	/* before @call, which must wait for another thread */
-	DEP_STEP_AFTER,		/* after @call; the witness needs no more of this thread */
+	DEP_STEP_AFTER,		/* after @call; this thread has no further step in the witness */
 };
 
-#define DEP_STEP_CALLS		4	/* addresses, the innermost first; 0: no more */
-#define DEP_STEP_SECTIONS	4
+#define DEP_STEP_CALLS		4	/* addresses of a stack, innermost first; 0: no more */
+#define DEP_STEP_SECTIONS	4	/* critical sections listed in a step */
 
 /** struct dep_step - one step of a witness: one thread runs up to a position */
 struct dep_step {
 	uint32_t thread, tid;
 	enum dep_step_end end;
 	uint64_t call[DEP_STEP_CALLS];
-	uint64_t nsections;		/* critical sections begun in the step; the last ones: */
+	/* number of critical sections begun in the step; @section has the last of them */
+	uint64_t nsections;
 	struct dep_section {
 		uint64_t lock;
 		bool reading;
-		uint64_t call[DEP_STEP_CALLS];	/* where the lock is taken */
+		uint64_t call[DEP_STEP_CALLS];	/* stack of the call that acquires @lock */
 	} section[DEP_STEP_SECTIONS];
 };
 
@@ -102,11 +106,12 @@ struct dep_step {
  * recording, but the program does not enforce this order.
  */
 struct dep_race {
-	uint32_t process;		/* serial: of access[1]; @address is one of its addresses */
+	uint32_t process;		/* serial of access[1]'s process; @address is valid in it */
 	/*
-	 * One of the two is a plain access to a word that may be atomic: another instruction
-	 * accesses it with a lock prefix, a thread waited in a loop for it to change, or the debug
-	 * information says so.  Compilers turn atomic loads and stores into plain instructions.
+	 * At least one of the two accesses is a plain access to a word that may be an atomic
+	 * variable: another instruction accesses it with a lock prefix, a thread waited in a loop
+	 * for it to change, or the debug information says that it is atomic.  The access may be
+	 * an atomic load or store, which compilers turn into a plain instruction.
 	 */
 	bool maybe_atomic;
 	/*
@@ -117,10 +122,12 @@ struct dep_race {
 	struct dep_step *step;
 	size_t nsteps;
 	uint64_t more_steps;		/* steps left out between the end of @step and the race */
-	uint64_t address, size;		/* bytes that both accessed */
-	uint64_t count;			/* lower bound of the number of occurrences */
+	uint64_t address, size;		/* the bytes that both accesses touched */
+	uint64_t count;			/* occurrences counted; there may be more */
 	struct dep_race_access access[2];
-	/* Allocated block that contains it, thread and stack of the allocation; size 0: none. */
+	/*
+	 * Heap block that contains @address (size 0: none); thread and stack of its allocation.
+	 */
 	uint64_t block, block_size;
 	uint32_t owner, owner_tid;
 	const uint64_t *allocated;
@@ -132,14 +139,14 @@ struct dep_races {
 	struct dep_race *race;
 	size_t n;
 	uint64_t gaps;		/* as in struct dep_analysis */
-	uint64_t disorder;	/* as in struct dep_analysis: the processors' clocks differ */
-	/* Words found to be atomic after the last pass: their reports may be wrong. */
+	uint64_t disorder;	/* as in struct dep_analysis; not 0: processors' clocks differ */
+	/* words found to be atomic only in the last pass; reports on them may be false */
 	uint64_t unsettled;
 	uint64_t references;
 	bool again;		/* live analysis failed; the first pass was repeated afterwards */
 	uint64_t too_many_threads;	/* processes abandoned at the limit of threads or images */
-	uint64_t unpredicted;	/* processes that prediction analysed in part or not at all */
-	struct dep_held_lock *held;	/* storage of the lists of all accesses */
+	uint64_t unpredicted;	/* processes for which prediction is incomplete or missing */
+	struct dep_held_lock *held;	/* storage of all dep_race_access.held arrays */
 	void *own;
 };
 
@@ -148,59 +155,66 @@ enum dep_code {
 	DEP_CODE_PROGRAM,
 	/* C library code that accesses memory on behalf of its caller, such as memcpy(). */
 	DEP_CODE_CALLER,
-	/* Other C library code.  A race between two accesses of this origin is not reported. */
+	/*
+	 * C library code that accesses the library's own data.  A race between two accesses of this
+	 * origin is not reported.
+	 */
 	DEP_CODE_LIBRARY,
 	/*
-	 * The C library's creation and end of threads.  Its internal locks order its own accesses,
-	 * but the program must not rely on that order, so they do not order the program's.
+	 * C library code that creates and ends threads.  Its internal locks order its own accesses.
+	 * They do not order accesses of the program, which must not rely on them.
 	 */
 	DEP_CODE_THREADS,
-	/* The dynamic loader.  It changes data that others read; its plain accesses are dropped. */
+	/*
+	 * The dynamic loader.  Its plain accesses are dropped: it writes data (relocations, say)
+	 * that threads of the program read without a lock.
+	 */
 	DEP_CODE_LOADER,
 };
 
-/** struct dep_races_options - options of dep_races_find(); zero and NULL are valid everywhere */
+/** struct dep_races_options - options of dep_races_find(); every member may be zero or NULL */
 struct dep_races_options {
 	bool predict;			/* also predict races that did not happen but can */
 	unsigned int jobs;		/* as in dep_analyze() */
 	void (*progress)(size_t done, size_t all);
 	/*
-	 * Whether the plain access at @pc may be compiled from an atomic one, or @address is an
-	 * atomic variable.  Called for races, between passes.
+	 * Return true if the plain access at @pc may be compiled from an atomic access, or if
+	 * @address is an atomic variable.  Called between passes, for the races found so far.
 	 */
 	bool (*is_atomic)(void *arg, uint32_t process, uint64_t pc, uint64_t address,
 			  uint64_t size);
 	/*
-	 * Whether the access at @pc is atomic in the source.  This does not make the variable
-	 * atomic: both accesses of a race must be.  Called as is_atomic() is.
+	 * Return true if the access at @pc is atomic in the source.  This alone does not make the
+	 * variable atomic: a race is dropped only if both of its accesses are.  Called at the same
+	 * times as is_atomic().
 	 */
 	bool (*says_atomic)(void *arg, uint32_t process, uint64_t pc);
 	/*
-	 * Origin of the code at @pc.  Called once or a few times for each pc, never at the same
-	 * time as leaves() or found().
+	 * Return the origin of the code at @pc.  Called once or a few times for each pc, from any
+	 * thread, but never at the same time as leaves() or found().
 	 */
 	enum dep_code (*code)(void *arg, uint32_t process, uint64_t pc);
 	/*
-	 * Whether the jump from @from to @to enters another function.  Without it, stacks lack
-	 * functions that end in a tail call.  Called as code() is.
+	 * Return true if the jump from @from to @to enters another function (a tail call).  Without
+	 * this callback, stacks lack functions that ended in a tail call.  Called like code().
 	 */
 	bool (*leaves)(void *arg, uint32_t process, uint64_t from, uint64_t to);
 	/*
-	 * Called for each suspected race as soon as the first pass finds it.  Later passes may
-	 * refute it.  It has no counts, threads or stacks yet.
+	 * Called for each suspected race as soon as the first pass finds it.  Later passes may find
+	 * that it is not a race.  @race has no counts, threads or stacks yet.
 	 */
 	void (*found)(void *arg, const struct dep_race *race);
 	void *arg;
-	/* Live analysis of a store that is being written (dep_analyze_live()); NULL: complete. */
+	/* Analyze a store that is being written, as dep_analyze_live(); NULL: a complete store. */
 	const struct dep_live_options *live;
 };
 
 /**
  * dep_races_find() - find the races in @store
  *
- * The first pass finds candidates; with @options->live it runs during the recording.  If it
- * finds any, further passes over the store follow, and are repeated when a word turns out to be
- * atomic after accesses to it were taken for plain.
+ * The first pass finds candidates; with @options->live it runs during the recording.  If there are
+ * candidates, further passes over the store examine them.  A pass is repeated if it finds that a
+ * word is atomic whose accesses it had treated as plain.
  *
  * Return: 0, or a negative errno with dep_error().  -EOPNOTSUPP: live analysis is not possible,
  * see dep_analyze_live().

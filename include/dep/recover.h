@@ -22,26 +22,27 @@ struct dep_ref {
 	uint64_t pc, addr;
 	uint32_t size;
 	uint16_t type;		/* enum dep_ref_type */
-	uint16_t origin;	/* 0; libdep's race detector: 1 + enum dep_code (races.h) */
+	uint16_t origin;	/* libdep's race detector: 1 + enum dep_code (races.h); else 0 */
 };
 
-/** struct dep_event - one event, with its payload (events.h) */
+/** struct dep_event - one event; events.h has the structure of each payload */
 struct dep_event {
 	uint32_t id;		/* enum adept_event */
 	uint32_t size;
 	const void *payload;
-	uint64_t pc;		/* application pc where it happened, 0 = unknown */
+	uint64_t pc;		/* application pc at the event, 0 = unknown */
 };
 
 /**
  * struct dep_lock_timestamp - timestamp of a locked instruction (see events.h)
- * @after: false: taken before the instruction; true: taken after it.  The instruction's references
- *	come between the two.  A signal or fault may come after the first, which is then repeated.
+ * @after: false: timestamp before the instruction; true: timestamp after it.  The instruction's
+ *	references come between these two items.  If a signal or fault interrupts the instruction
+ *	after the first item, that item is repeated when the instruction is restarted.
  * @wrote: only with @after: the instruction may have changed memory.  False for a lock cmpxchg
  *	that found another value, and for a fence that leaves the top of the stack unchanged
  *	(lock or $0, (%rsp)).
- * @result_unused: only with @after: the program uses the old value neither in a register nor by
- *	a flag
+ * @result_unused: only with @after: the program does not use the old memory value, neither from a
+ *	register nor from a flag
  */
 struct dep_lock_timestamp {
 	uint64_t pc, timestamp;
@@ -52,7 +53,7 @@ struct dep_lock_timestamp {
 
 /**
  * struct dep_call - an executed call, return or unconditional jump
- * @sp: stack pointer after it; of a jump 0 if recovery does not know it
+ * @sp: stack pointer after the instruction; for a jump, 0 if recovery does not know it
  */
 struct dep_call {
 	uint64_t pc, sp;
@@ -61,26 +62,26 @@ struct dep_call {
 
 /** struct dep_call_values - arguments or result of a hooked function */
 struct dep_call_values {
-	uint64_t sp;		/* address of the return address; of a return: that + 8 */
-	uint64_t value[DEP_FUNCTION_ARGS];	/* arguments; of a return: [0] is the result */
-	uint64_t again;		/* 0; used by libdep's race detector */
+	uint64_t sp;		/* entry: address of the return address; return: the same + 8 */
+	uint64_t value[DEP_FUNCTION_ARGS];	/* entry: arguments; return: [0] is the result */
+	uint64_t again;		/* used by libdep's race detector; otherwise 0 */
 };
 
 /**
  * struct dep_function_call - entry of a hooked function, or execution of a return site
  *
  * A return site is an instruction to which calls of hooked functions return.  The item appears
- * however control reaches the site.  To pair the two, take the last entry with sp equal to the
- * return's sp - 8; earlier entries with the same sp are tail calls and return here too.  Entries
- * whose sp is below that of a later return were left without returning, by longjmp for example.
- * A function that jumps to its own beginning is entered again.  A result of type int is in the
- * lower half of the value.
+ * each time the site is executed, even if control reaches it in another way.  To find the entry
+ * that belongs to a return, take the last entry with sp equal to the return's sp - 8.  Earlier
+ * entries with the same sp were tail calls, which return here as well.  Entries whose sp is below
+ * that of a later return ended without returning, by longjmp for example.  A function that jumps
+ * to its own beginning is entered again.  A result of type int is in the lower half of the value.
  */
 struct dep_function_call {
-	uint64_t pc;		/* the function, or the return site */
-	uint16_t function;	/* enum dep_function; of a return: DEP_F_NONE */
+	uint64_t pc;		/* address of the function, or of the return site */
+	uint16_t function;	/* enum dep_function; DEP_F_NONE for a return */
 	uint8_t is_return;
-	uint8_t known;		/* bit i: value[i] is known */
+	uint8_t known;		/* bit i: passed->value[i] is known */
 	const struct dep_call_values *passed;
 };
 
@@ -134,17 +135,20 @@ struct dep_item {
 struct dep_counts {
 	uint64_t instructions, blocks, refs, reads, writes;
 	uint64_t records, events;
-	/* 64-bit words stored and consumed; equal, since every stored value is consumed */
+	/* Recorded 64-bit words, and those that recovery used: equal if recovery is correct. */
 	uint64_t values, values_used;
-	/* Self-check mode: stored registers compared with derived ones, and how many differed. */
+	/*
+	 * Self-check mode: number of stored registers that were compared with the computed ones,
+	 * and number of those that differed.
+	 */
 	uint64_t checks, check_failures;
 };
 
 /**
  * struct dep_sink - receives the items of segments in batches
  *
- * With dep_recover_segment(), batch() is called by the recovering thread.  A non-zero result stops
- * recovery, which returns it.
+ * With dep_recover_segment(), batch() is called by the recovering thread.  If batch() returns
+ * non-zero, recovery stops and returns the same value.
  */
 struct dep_sink {
 	unsigned int want;	/* DEP_WANT_* */
@@ -152,9 +156,10 @@ struct dep_sink {
 		     size_t n);
 	void *arg;
 	/*
-	 * dep_recover() only; set both or neither.  Workers call format(), several at once, to
-	 * turn items into at most @item_bytes bytes each; it returns the number of bytes.  The
-	 * result is delivered to bytes(), in order, instead of the items to batch().
+	 * format() and bytes() replace batch(), for dep_recover() only; set both or neither.
+	 * Workers call format(), several at the same time, to convert @n items to text of at most
+	 * @item_bytes bytes per item; it returns the number of bytes.  bytes() receives the text
+	 * in the order of the items.
 	 */
 	size_t (*format)(void *arg, const struct dep_segment *seg, const struct dep_item *items,
 			 size_t n, char *to);
@@ -167,7 +172,7 @@ struct dep_sink {
  *
  * Several threads may recover segments of one store at once.
  *
- * Return: 0, or a negative errno; -EBADMSG if the segment does not decode, dep_error() names the
+ * Return: 0, or a negative errno; -EBADMSG if the segment cannot be decoded: dep_error() names the
  * thread, segment and offset.
  */
 int dep_recover_segment(struct dep_store *s, const struct dep_segment *seg,
@@ -177,7 +182,8 @@ int dep_recover_segment(struct dep_store *s, const struct dep_segment *seg,
  * dep_recover_check_boundary() - recover a segment and compare its boundary state with @next
  * @next: the segment that follows in the same thread; NULL = nothing to compare
  *
- * Return: as dep_recover_segment(); -EUCLEAN if the end of @seg and the beginning of @next differ.
+ * Return: as dep_recover_segment(); -EUCLEAN if the state at the end of @seg differs from the state
+ * at the beginning of @next.
  */
 int dep_recover_check_boundary(struct dep_store *s, const struct dep_segment *seg,
 			       const struct dep_segment *next, struct dep_counts *counts);
@@ -185,19 +191,20 @@ int dep_recover_check_boundary(struct dep_store *s, const struct dep_segment *se
 /**
  * dep_store_jobs() - limit the number of workers by the memory that the @n segments need
  *
- * Return: @jobs, or fewer if recovery would need far more memory than a store of this size should;
- * at least 1.  A segment that alone needs too much fails when it is recovered.
+ * Return: @jobs, or a smaller number (at least 1) if @jobs workers would need far more memory than
+ * is plausible for a store of this size.  If one segment alone needs too much memory, its recovery
+ * fails.
  */
 unsigned int dep_store_jobs(struct dep_store *s, const struct dep_segment *segs, size_t n,
 			    unsigned int jobs);
 
-/** struct dep_recover_options - owned by the caller; zeroed: the defaults */
+/** struct dep_recover_options - owned by the caller; all zero selects the defaults */
 struct dep_recover_options {
-	unsigned int jobs;		/* workers, 0 = one per processor */
-	struct dep_counts *counts;	/* dep_recover() adds the totals; NULL: it does not */
-	/* Called for each segment that fails, others continue.  NULL: not called. */
+	unsigned int jobs;		/* recovery workers, 0 = one per processor */
+	struct dep_counts *counts;	/* dep_recover() adds its totals here; may be NULL */
+	/* Called for each segment that fails; recovery of others continues.  NULL: not called. */
 	void (*failed)(void *arg, const struct dep_segment *seg, const char *why);
-	void *arg;			/* of failed() */
+	void *arg;			/* passed to failed() */
 };
 
 /**
@@ -212,19 +219,22 @@ struct dep_recover_options {
 int dep_recover(struct dep_store *s, const struct dep_segment *segs, size_t n,
 		const struct dep_sink *sink, const struct dep_recover_options *options);
 
-/** struct dep_formats - size in bytes that the trace would have in each format of the DEP paper */
+/**
+ * struct dep_formats - size in bytes that the trace would have in each format of the DEP paper
+ * (depctl-info(1) describes the formats)
+ */
 struct dep_formats {
-	uint64_t bb_pc;		/* one address per block */
-	uint64_t depc;		/* H/L tags, 2 bytes each, 64-bit pcs: three high parts */
-	uint64_t cf_bit;	/* one bit per conditional branch, an address per indirect branch */
-	uint64_t mem_addr;	/* an address per reference */
-	uint64_t depm;		/* registers under the UPDATED/RECORDED rule */
+	uint64_t bb_pc;		/* BB_pc: one address per block */
+	uint64_t depc;		/* DEPc: 2-byte tags; high parts of a pc only if they changed */
+	uint64_t cf_bit;	/* CF_bit: a bit per conditional, an address per indirect branch */
+	uint64_t mem_addr;	/* Mem_addr: one address per memory reference */
+	uint64_t depm;		/* DEPm: register values by the UPDATED/RECORDED rule */
 };
 
 /**
- * dep_formats() - compute these sizes from the recovered trace of a whole store
+ * dep_formats() - compute the size of a store's whole trace in each format
  *
- * If a segment does not decode, it is left out of @f, and the first such error is returned.
+ * A segment that cannot be decoded is left out of @f; the error of the first one is returned.
  */
 int dep_formats(struct dep_store *s, struct dep_formats *f);
 

@@ -22,39 +22,39 @@ extern "C" {
 
 #define DEP_FORMAT_VERSION 4
 
-/** dep_error() - message of this thread's last failed call */
+/** dep_error() - message of the calling thread's last failed libdep call */
 const char *dep_error(void);
 
 /* ---- contents of a store ---- */
 
-/** struct dep_process - one process image; an execve begins a new one */
+/** struct dep_process - one process image; an execve begins a new image */
 struct dep_process {
 	uint32_t serial;	/* unique in the store, from 1 */
 	uint32_t pid;
-	uint32_t parent;	/* serial of the image that forked or exec'd it, 0 = none */
+	uint32_t parent;	/* serial of the image that called fork or execve, 0 = none */
 	uint32_t cause;		/* enum adept_cause */
 	uint64_t start_ns, end_ns;	/* CLOCK_MONOTONIC; end 0 = unknown */
 	const char *exe;	/* may be NULL */
 	/*
-	 * The command line, as /proc had it when the collector first saw the image; a program can
-	 * have changed it by then.  Each argument ends with a NUL byte.
-	 * NULL if it is not known.  An argument that was too long ends with "...".
+	 * Command line from /proc when the collector first saw the image; the program may have
+	 * changed it before.  Each argument ends with a NUL byte; one that was too long ends with
+	 * "..." before the NUL.  NULL: not known.
 	 */
 	const char *cmdline;
 	size_t cmdline_size;
 	uint64_t built;		/* fragments translated; 0 until the process has ended */
-	uint64_t translate_ns;	/* time in the dispatcher; 0 until the process has ended */
+	uint64_t translate_ns;	/* translation time; 0 until the process has ended */
 };
 
 /* How a thread's stream ended. */
 enum dep_thread_end {
-	DEP_END_UNKNOWN,	/* its end was not recorded */
+	DEP_END_UNKNOWN,	/* the end of the thread was not recorded */
 	DEP_END_WHOLE,		/* the thread ended; its stream is complete */
-	DEP_END_UNFINISHED,	/* killed; the record that it was writing is missing */
-	DEP_END_LEFT,		/* the recording ended first; complete up to then */
-	DEP_END_UNTAKEN,	/* the recording ended first; its last chunk could not be read */
-	DEP_END_STOPPED,	/* storing stopped early: --max-size, an error of the store.. */
-	DEP_END_CORRUPT,	/* its ring became inconsistent; the rest is missing */
+	DEP_END_UNFINISHED,	/* thread was killed while writing a record, which is missing */
+	DEP_END_LEFT,		/* thread outlived the recording; stream complete up to its end */
+	DEP_END_UNTAKEN,	/* thread outlived the recording; its last chunk is missing */
+	DEP_END_STOPPED,	/* storing stopped early: --null, --max-size, a write error */
+	DEP_END_CORRUPT,	/* the thread's ring became inconsistent; later data is missing */
 	DEP_THREAD_ENDS
 };
 
@@ -65,13 +65,13 @@ struct dep_thread {
 	uint32_t process;	/* serial */
 	uint32_t parent;	/* serial of the creating thread, 0 = first of its process */
 	uint64_t start_ns, end_ns;
-	uint64_t flushes;
-	uint64_t null_bytes;	/* counted but not stored (--null, or after --max-size) */
+	uint64_t flushes;	/* filled chunks */
+	uint64_t null_bytes;	/* bytes counted but not stored (--null, or after --max-size) */
 	uint32_t end;		/* enum dep_thread_end */
-	const char *name;	/* the last one that is known; may be NULL */
+	const char *name;	/* last known name; may be NULL */
 };
 
-/** struct dep_module - an executable mapping */
+/** struct dep_module - an executable mapping of a file */
 struct dep_module {
 	uint32_t process;
 	uint64_t start, end, offset;
@@ -91,61 +91,62 @@ struct dep_log_line {
 /** struct dep_segment - one stored chunk of one thread */
 struct dep_segment {
 	uint32_t thread;	/* serial */
-	uint64_t seq;		/* chunk number in the thread; a gap is a loss */
+	uint64_t seq;		/* chunk number in the thread; a missing number is a lost chunk */
 	uint32_t raw_bytes;	/* size in the ring */
-	uint32_t stored_bytes;	/* header included */
-	uint32_t control_bytes;	/* ids and events, uncompressed */
-	uint32_t value_bytes;	/* values, uncompressed */
-	uint32_t file;		/* segments.NNN */
-	uint64_t offset;	/* in that file */
+	uint32_t stored_bytes;	/* size in the segment file, with header */
+	uint32_t control_bytes;	/* size of ids and events, uncompressed */
+	uint32_t value_bytes;	/* size of values, uncompressed */
+	uint32_t file;		/* number N of the segment file, segments.N */
+	uint64_t offset;	/* position of the segment in that file */
 	uint64_t start_ns;	/* CLOCK_MONOTONIC */
 	uint64_t index;		/* number among the thread's stored segments, from 0; format 4 */
-	uint64_t prev, chain;	/* chain values of the previous segment and this one; format 4 */
+	/* chain values (see dep(5)) of the previous segment and of this segment; format 4 */
+	uint64_t prev, chain;
 };
 
 /** struct dep_loss - data that is known to be missing from the store */
 struct dep_loss {
-	uint64_t dropped_chunks, dropped_bytes;	/* --on-full=drop */
-	uint64_t discarded_bytes;	/* after --max-size or an error of the store */
+	uint64_t dropped_chunks, dropped_bytes;	/* dropped because of --on-full=drop */
+	uint64_t discarded_bytes;	/* not stored after --max-size or a write error */
 	uint64_t lost_threads, lost_processes;	/* ran unrecorded */
 	uint64_t native_images;	/* executed programs that ran natively by design */
-	uint64_t native_privileged;	/* of native_images: set-uid and similar privileges */
+	uint64_t native_privileged;	/* native_images that have set-uid or similar privileges */
 	uint64_t absent_chunks, absent_bytes;	/* overwritten while no collector ran */
-	uint64_t unfinished_threads;	/* killed; each may lack one record */
-	uint64_t untaken_threads;	/* DEP_END_UNTAKEN */
-	uint64_t lost_descriptors;	/* of fragments, mappings and log lines: not recorded */
+	uint64_t unfinished_threads;	/* threads killed; each may lack one record */
+	uint64_t untaken_threads;	/* threads with DEP_END_UNTAKEN */
+	uint64_t lost_descriptors;	/* descriptions of fragments, mappings and log lines */
 	uint64_t corrupt;	/* inconsistent rings, slots and descriptors */
-	uint64_t torn_segments;	/* found when reading */
+	uint64_t torn_segments;	/* incomplete or damaged segments found by the reader */
 	uint64_t unclean;	/* 1: the store was not closed */
 };
 
 /** dep_loss_add() - *to += *from */
 void dep_loss_add(struct dep_loss *to, const struct dep_loss *from);
 
-/** struct dep_meta - manifest.json */
+/** struct dep_meta - command and settings of a recording, from manifest.json */
 struct dep_meta {
 	int argc;
 	char *const *argv;	/* the recorded command */
 	const char *cwd;
 	uint32_t session_flags;	/* ADEPT_S_* */
 	uint32_t chunk_size, nchunks;
-	uint64_t max_size;	/* 0 = none */
+	uint64_t max_size;	/* limit of the store's size in bytes, 0 = none */
 	int aslr;		/* address randomisation of the recorded program */
 	uint64_t start_ns, start_realtime_ns;
-	/* Reading only: the recording kernel treated the processors' TSCs as synchronised. */
+	/* Set by the reader: the recording kernel treated the processors' TSCs as synchronised. */
 	int tsc_trusted;
-	/* For libdep's own writer; not set when reading. */
+	/* The following are for libdep's own writer; the reader does not set them. */
 	bool shared;		/* @group gets permission to read the store */
 	uint32_t group;
-	bool temporary;		/* deleted after use: do not wait for the disk, make no catalog */
+	bool temporary;		/* deleted after use: no waiting for the disk, no catalog */
 };
 
 /* Why a recording ended. */
 enum dep_close_cause {
-	DEP_CLOSE_UNKNOWN,	/* it has not ended, or the store does not say */
+	DEP_CLOSE_UNKNOWN,	/* the recording has not ended, or the store has no cause */
 	DEP_CLOSE_ENDED,	/* all programs ended */
-	DEP_CLOSE_STOPPED,	/* by request */
-	DEP_CLOSE_SHUTDOWN,	/* the collector was asked to end */
+	DEP_CLOSE_STOPPED,	/* a user stopped the recording */
+	DEP_CLOSE_SHUTDOWN,	/* the collector was asked to exit */
 	DEP_CLOSE_MAX_SIZE,	/* the store reached its maximum size */
 	DEP_CLOSE_FAILED,	/* writing the store failed: dep_verdict.error */
 	DEP_CLOSE_CORRUPT,	/* the programs wrote inconsistent data to the session file */
@@ -166,8 +167,8 @@ struct dep_store;
  *
  * A store with missing parts can be opened; dep_store_verdict() lists them.
  *
- * Return: 0 or a negative errno; -EBADMSG if @dir is no store or its manifest does not match,
- * -EPROTONOSUPPORT for an unsupported format.
+ * Return: 0 or a negative errno; -EBADMSG if @dir is not a store or its manifest does not match its
+ * log, -EPROTONOSUPPORT for an unsupported format.
  */
 int dep_store_open(struct dep_store **s, const char *dir);
 void dep_store_close(struct dep_store *s);
@@ -177,7 +178,7 @@ void dep_store_close(struct dep_store *s);
  * The store appears empty until dep_analyze_live() has read it.
  */
 int dep_store_open_growing(struct dep_store **s, const char *dir);
-/* All pointers below are owned by the store. */
+/* The store owns all memory that the following functions return. */
 size_t dep_store_processes(struct dep_store *s, const struct dep_process **out);
 size_t dep_store_threads(struct dep_store *s, const struct dep_thread **out);
 size_t dep_store_modules(struct dep_store *s, const struct dep_module **out);
@@ -188,14 +189,14 @@ size_t dep_store_messages(struct dep_store *s, const char *const **out);
 size_t dep_store_log(struct dep_store *s, const struct dep_log_line **out);
 const struct dep_loss *dep_store_loss(struct dep_store *s);
 const struct dep_meta *dep_store_meta(struct dep_store *s);
-/** dep_store_exit_status() - wait status of the command, -1 if unknown */
+/** dep_store_exit_status() - wait() status of the recorded command, -1 if unknown */
 int dep_store_exit_status(struct dep_store *s);
-/** dep_store_fragments() - count fragment versions and the bytes of their code and descriptors */
+/** dep_store_fragments() - number of fragments, and the bytes of their code and descriptors */
 void dep_store_fragments(struct dep_store *s, uint64_t *count, uint64_t *code_bytes,
 			 uint64_t *desc_bytes);
-/** dep_store_rebuild() - make catalog.db again, and the final manifest if it is missing */
+/** dep_store_rebuild() - write catalog.db again, and the final manifest if it is missing */
 int dep_store_rebuild(const char *dir);
-/** dep_store_in_use() - whether a writer has @dir open, by file lock or else by the writer's pid */
+/** dep_store_in_use() - true if a writer has @dir open: it holds the lock, or its pid exists */
 bool dep_store_in_use(const char *dir);
 
 #pragma GCC visibility pop

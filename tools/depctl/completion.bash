@@ -4,7 +4,7 @@
 _depctl_commands="record attach ls info dump query where verify module status sessions stop metrics
 	policy"
 
-# Stores and directories that may hold some.
+# Complete the name of a store, or of a directory that may contain stores.
 _depctl_store()
 {
 	local IFS=$'\n'
@@ -25,19 +25,19 @@ _depctl_threads()
 _depctl_races_options="--all --all-frames --predict --error-exitcode= --suppressions= --new-since=
 	--baseline= --json --sarif --print-suppressions= --report= --verbose --jobs= --live"
 
-# What `depctl query' can run, as its help lists them.
+# Print the names of the analyzers that the help of `depctl query' lists.
 _depctl_analyzers()
 {
 	depctl query --help 2>/dev/null | sed -n 's/^  \([a-z-]*\) .*/\1/p'
 }
 
-# Numbers of depd's sessions that have not ended.
+# Print the numbers of depd's sessions that have not ended.
 _depctl_sessions()
 {
 	depctl sessions 2>/dev/null | awk '$2 != "ended" && $1 ~ /^[0-9]+$/ { print $1 }'
 }
 
-# Processes that the user may attach to, if the system lets users do so.
+# Print the ids of the user's own processes, for depctl attach.
 _depctl_pids()
 {
 	local p
@@ -46,7 +46,8 @@ _depctl_pids()
 	done
 }
 
-# _depctl_races CURRENT PREVIOUS: arguments of the query's options, which record --races has, too
+# _depctl_races CURRENT PREVIOUS: complete the argument of an option of `depctl query races';
+# `depctl record --races' has the same options
 _depctl_races()
 {
 	case $2 in
@@ -92,7 +93,7 @@ _depctl_record()
 		;;
 	esac
 	_depctl_races "$cur" "$prev" && return
-	# Behind the first word that is no option the command's own completion goes on.
+	# After the first word that is not an option, use the completion of the recorded command.
 	for ((i = 2; i < COMP_CWORD; i++)); do
 		w=${COMP_WORDS[i]}
 		case $w in
@@ -125,8 +126,8 @@ _depctl_record()
 	fi
 }
 
-# _depctl_color CURRENT: complete the argument of --color in front of the command; else remove both
-# from the words, and fail
+# _depctl_color CURRENT: complete the argument of --color before the command.  If it is complete,
+# remove --color and its argument from the words, and return false
 _depctl_color()
 {
 	local n=2
@@ -154,7 +155,7 @@ _depctl()
 		[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
 		return
 	fi
-	# --option=value comes as three words.
+	# bash splits --option=value into three words.
 	if [ "$cur" = = ]; then
 		cur=
 	elif [ "$prev" = = ]; then

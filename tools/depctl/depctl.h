@@ -11,13 +11,13 @@
 #include <dep/recover.h>
 #include <dep/store.h>
 
-#ifndef ADEPT_VERSION	/* the Makefile's */
+#ifndef ADEPT_VERSION	/* normally set by the Makefile */
 #define ADEPT_VERSION "0"
 #endif
 
 /*
- * Exit status: 0, EXIT_FAILURE (1) if something failed or is lost, or EXIT_USAGE.  depctl record
- * has others, too: see record/record.h.
+ * Exit status of depctl: 0, EXIT_FAILURE (1) after an error or if recorded data is missing, or
+ * EXIT_USAGE (wrong arguments).  record/record.h has further values for depctl record.
  */
 #define EXIT_USAGE 2
 
@@ -31,16 +31,16 @@ struct command {
 /* ---- subcommand.c ---- */
 
 /**
- * run_command() - run the command of @commands that argv[1] names
- * @of: name of the command that has these subcommands, such as "depctl"
+ * run_command() - run the command of @commands whose name is argv[1]
+ * @of: name of the parent command, such as "depctl", for messages
  *
  * An unknown name is a usage error; the message suggests a similar name.
  *
- * Return: the command's exit status; EXIT_USAGE; or -1: argv[1] is an option, or missing.
+ * Return: the command's exit status; EXIT_USAGE; or -1 if argv[1] is an option or missing.
  */
 int run_command(const struct command *commands, size_t n, const char *of, int argc, char **argv);
 
-/** print_commands() - list names and summaries */
+/** print_commands() - print the name and summary of each command */
 void print_commands(FILE *f, const struct command *commands, size_t n);
 
 /* ---- the commands ---- */
@@ -60,12 +60,12 @@ int cmd_stop(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);
 int cmd_policy(int argc, char **argv);
 
-/** module_error() - explain a negative errno of the kernel module, and what to do */
+/** module_error() - message for a negative errno of the kernel module: the cause, and what to do */
 const char *module_error(int err);
 
 /* ---- util.c ---- */
 
-/** warn() - "depctl: " and a message, on stderr */
+/** warn() - print "depctl: " and a message to stderr */
 void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /** base_name() - the part of @path after its last slash; without a slash, all of it */
@@ -74,7 +74,7 @@ const char *base_name(const char *path);
 /** parse_args() - argp_parse() with depctl's exit status and without reordering @argv */
 void parse_args(const struct argp *argp, int argc, char **argv, unsigned int flags, void *input);
 
-/** parse_number() - parse a decimal number in min..max; otherwise argp_error() naming @what */
+/** parse_number() - parse a decimal number from @min to @max; else argp_error(), naming @what */
 uint64_t parse_number(struct argp_state *state, const char *what, const char *s, uint64_t min,
 		      uint64_t max);
 
@@ -94,7 +94,7 @@ bool parse_size(const char *s, uint64_t *out);
 /** human_size() - write a size like "12.3 MiB" into @buf, which has 16 bytes */
 const char *human_size(uint64_t n, char *buf);
 
-/** open_store() - open a store; NULL after a message */
+/** open_store() - open a store; if that fails, print a message and return NULL */
 struct dep_store *open_store(const char *dir);
 
 /** process_of() - find a process by its serial; NULL: there is none */
@@ -103,7 +103,7 @@ const struct dep_process *process_of(struct dep_store *s, uint32_t serial);
 /** thread_of() - find a thread by its serial; NULL: there is none */
 const struct dep_thread *thread_of(struct dep_store *s, uint32_t serial);
 
-/** is_lossy() - true if anything that ran was not recorded, on request or not */
+/** is_lossy() - true if any part of the execution was not recorded, for whatever reason */
 bool is_lossy(struct dep_store *s);
 
 /* ---- syscall_name.c ---- */
@@ -113,10 +113,10 @@ const char *syscall_name(uint64_t nr);
 
 /* ---- read_file.c ---- */
 
-/** read_input() - read a file of at most @max bytes and append a NUL; NULL after a message */
+/** read_input() - read a file of at most @max bytes, append a NUL; NULL: failed, with a message */
 char *read_input(const char *path, size_t max, size_t *size);
 
-/* ---- progress.c: one line on a terminal, nothing elsewhere ---- */
+/* ---- progress.c: show progress in one line of a terminal ---- */
 
 void progress_begin(const char *what, uint64_t total);
 void progress(uint64_t done);
@@ -124,13 +124,13 @@ void progress_end(void);
 
 /* ---- recover_pool.c ---- */
 
-/** struct pool_job - segments to be recovered for their counts */
+/** struct pool_job - segments to recover in parallel, when only their counts are needed */
 struct pool_job {
 	struct dep_store *store;
 	const struct dep_segment *segs;
 	size_t n;
 	unsigned int jobs;	/* 0 = one per processor */
-	bool seams;		/* also compare each with the segment after it */
+	bool seams;		/* also check that each segment's end state fits the next segment */
 	/**
 	 * @done: called for each segment, one call at a time, in any order; @ret is the result of
 	 * dep_recover_check_boundary() and @why its error message

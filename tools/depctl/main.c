@@ -12,12 +12,12 @@
 static const struct command commands[] = {
 	{ "record", cmd_record, "run a command and record its whole execution" },
 	{ "attach", cmd_attach, "check whether a running process could be attached to" },
-	{ "ls", cmd_ls, "list stores, or the processes and threads of one" },
-	{ "info", cmd_info, "what a store amounts to, per thread and in total" },
+	{ "ls", cmd_ls, "list stores, or the processes and threads of one store" },
+	{ "info", cmd_info, "summarise a store: instructions, references, bytes, losses" },
 	{ "dump", cmd_dump, "print references, blocks, events, segments, code or the log" },
 	{ "query", cmd_query, "run an analyzer on a store: find data races" },
-	{ "where", cmd_where, "what is at an address: function and line, or variable" },
-	{ "verify", cmd_verify, "check a store and say what is lost" },
+	{ "where", cmd_where, "name the function and line, or the variable, at an address" },
+	{ "verify", cmd_verify, "check that a store is complete and intact" },
 	{ "module", cmd_module, "show the kernel module and its sessions" },
 	{ "status", cmd_status, "show depd, what it records, its lag and its losses" },
 	{ "sessions", cmd_sessions, "list the sessions of depd" },
@@ -37,10 +37,10 @@ static void usage(FILE *f)
 		   "  --color=WHEN  use color in text: auto (on terminals; default), always or "
 		   "never\n"
 		   "  --version     print the versions of depctl and of the store format\n"
-		   "\n`depctl help COMMAND' lists the options of one; see also depctl(1).\n");
+		   "\n`depctl help COMMAND' lists the options of COMMAND; see also depctl(1).\n");
 }
 
-/* `help [COMMAND...]' is the same as `COMMAND... --help'. */
+/* Handle `depctl help COMMAND...' like `depctl COMMAND... --help'. */
 static int help(int argc, char **argv)
 {
 	char *words[8] = { argv[0] };
@@ -59,8 +59,8 @@ static int help(int argc, char **argv)
 }
 
 /*
- * Handle --color before the command, in either form. Return: number of arguments used; -1 after a
- * message: invalid.
+ * Parse --color=WHEN or --color WHEN before the command.  Return: the number of arguments used; -1
+ * if WHEN is invalid, after a message.
  */
 static int parse_color(int argc, char **argv)
 {

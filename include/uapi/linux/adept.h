@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * Rings of recorded threads in kernel memory: the interface of adept.ko.
+ * Interface of adept.ko, which keeps the rings of recorded threads in kernel memory.
  *
- * Documentation/abi.rst says what the states are, who may do what, and who wins.
+ * Documentation/abi.rst specifies states, permissions and the outcome of concurrent
+ * operations.
  *
- * /dev/adept makes sessions.  The descriptor that comes back is the session's
- * consumer; closing it is the consumer's end.  A process takes part by opening the
- * same file once more (through /proc/CONSUMER/fd/N, or by a descriptor of
- * ADEPT_IOC_WRITER_FD) and mapping the writer area; it calls nothing else.
+ * An ioctl on /dev/adept creates a session and returns a descriptor, the session's
+ * consumer; closing the descriptor ends the consumer.  A process becomes a writer by
+ * opening the same file again (through /proc/CONSUMER/fd/N, or with a descriptor from
+ * ADEPT_IOC_WRITER_FD) and mapping the writer area.  Writers need no other calls.
  *
  * Writer area, at file offset 0, always mapped whole:
  *
@@ -18,10 +19,10 @@
  *	+---------+------------+---------+------------+- ... -+---------+--
  *	 slot 0                                                slot 1
  *
- * A slot is the ring of one thread.  The gaps are never mapped: the store that
- * meets one is answered by the module, which moves r15 and the record begun to the
- * next chunk.  The consumer maps the same pages read-only at data_off, with the
- * same strides, and what is known of each chunk at info_off.
+ * A slot has the ring of one thread.  The gaps are never mapped, so a store that reaches
+ * a gap faults.  The module then moves the partial record to the next chunk and sets r15
+ * to it.  The consumer maps the same pages read-only at data_off, with the same strides,
+ * and the array of struct adept_chunk_info at info_off.
  */
 #ifndef _UAPI_LINUX_ADEPT_H
 #define _UAPI_LINUX_ADEPT_H
@@ -30,9 +31,9 @@
 #include <linux/types.h>
 
 /*
- * The version changes when an old program would misunderstand a new module; what is
- * only added has a feature bit.  Unknown flags and reserved fields that are not zero
- * are refused with EINVAL.
+ * The version changes when an old program would misunderstand a new module; a mere
+ * addition gets a feature bit.  Unknown flags and reserved fields that are not zero are
+ * refused with EINVAL.
  */
 #define ADEPT_ABI_VERSION	2
 
@@ -41,25 +42,26 @@
 #define ADEPT_FEAT_ADOPT	(1ULL << 1)	/* ADEPT_IOC_SESSION_LIST and _ADOPT */
 #define ADEPT_FEAT_DROP		(1ULL << 2)	/* ADEPT_POLICY_DROP */
 
-#define ADEPT_RING_GAP		65536	/* bytes behind each chunk that are never mapped */
-#define ADEPT_RING_RECORD_MAX	3840	/* bytes of the longest record */
+#define ADEPT_RING_GAP		65536	/* bytes after each chunk that are never mapped */
+#define ADEPT_RING_RECORD_MAX	3840	/* size of the longest record in bytes */
 #define ADEPT_CHUNK_SIZE_MIN	65536
 #define ADEPT_CHUNK_SIZE_MAX	(64 << 20)
 #define ADEPT_CHUNKS_MIN	2
 #define ADEPT_CHUNKS_MAX	16
 #define ADEPT_SLOTS_MAX		4096
 #define ADEPT_LABEL_SIZE	64
-#define ADEPT_GIVE_MAX		4096	/* chunks that one exchange gives back */
-#define ADEPT_TAKE_MAX		4096	/* and takes */
+#define ADEPT_GIVE_MAX		4096	/* maximum of chunks returned by one exchange */
+#define ADEPT_TAKE_MAX		4096	/* maximum of chunks taken by one exchange */
 #define ADEPT_LIST_MAX		4096
 
 /**
  * enum adept_policy - what a writer does when none of its chunks is free
- * @ADEPT_POLICY_WAIT: sleep, killably, until one is
- * @ADEPT_POLICY_DROP: give up the oldest chunk that has not been taken, and count what was
- *	in it; if all others are taken that is its own, which it begins anew
- * @ADEPT_POLICY_DISCARD: begin its own anew at the end of every chunk, whether another one
- *	is free or not: nothing is published any more
+ * @ADEPT_POLICY_WAIT: sleep, killably, until a chunk is free
+ * @ADEPT_POLICY_DROP: drop the oldest chunk that the consumer has not taken, and count its
+ *	contents as lost.  If the consumer has taken all other chunks, drop the contents of
+ *	the current chunk and write to it again.
+ * @ADEPT_POLICY_DISCARD: at the end of each chunk, drop its contents and write to it again,
+ *	even if another chunk is free; nothing is published any more
  */
 enum adept_policy {
 	ADEPT_POLICY_WAIT,
@@ -68,12 +70,12 @@ enum adept_policy {
 };
 
 /**
- * enum adept_loss_cause - why a chunk was given up; bits of loss_causes
- * @ADEPT_LOSS_FULL: ADEPT_POLICY_DROP, and no chunk was free
- * @ADEPT_LOSS_NO_CONSUMER: nobody adopted the session in time
- * @ADEPT_LOSS_DISCARD: ADEPT_POLICY_DISCARD
- * @ADEPT_LOSS_RESET: unread when ADEPT_IOC_RESET was forced or the session given up; in
- *	statistics only
+ * enum adept_loss_cause - why a chunk was lost; bits of loss_causes
+ * @ADEPT_LOSS_FULL: no chunk was free under ADEPT_POLICY_DROP
+ * @ADEPT_LOSS_NO_CONSUMER: no chunk was free and the session had no consumer for too long
+ * @ADEPT_LOSS_DISCARD: the policy was ADEPT_POLICY_DISCARD
+ * @ADEPT_LOSS_RESET: the chunk was unread when ADEPT_IOC_RESET was forced or when the module
+ *	gave up the session; used in statistics only
  */
 enum adept_loss_cause {
 	ADEPT_LOSS_FULL		= 1,
@@ -99,26 +101,27 @@ struct adept_version {
  * @version: ADEPT_ABI_VERSION
  * @flags: ADEPT_CREATE_*
  * @chunk_size: bytes, ADEPT_CHUNK_SIZE_MIN to _MAX, a multiple of 4096
- * @nchunks: of each ring, ADEPT_CHUNKS_MIN to _MAX
- * @nslots: threads at a time, 1 to ADEPT_SLOTS_MAX
+ * @nchunks: chunks of each ring, ADEPT_CHUNKS_MIN to _MAX
+ * @nslots: maximum number of concurrent threads, 1 to ADEPT_SLOTS_MAX
  * @policy: enum adept_policy
- * @orphan_wait_ms: how long writers wait for a free chunk when there is no consumer,
- *	counted from its end; then they drop
- * @orphan_keep_ms: how long the session can be adopted, counted likewise; 0: never.
- *	Both are cut to the module's limit
- * @label: for who lists sessions; not looked at
- * @charge_uid: with ADEPT_CREATE_CHARGE_UID: user whose limits the session counts against, as the
- *	caller's user namespace has it; else zero
+ * @orphan_wait_ms: how long writers wait for a free chunk after the consumer has ended;
+ *	after this time they drop chunks
+ * @orphan_keep_ms: how long the session can be adopted after the consumer has ended; 0: not
+ *	at all.  The module's parameters limit both times
+ * @label: text shown in lists of sessions; the module does not interpret it
+ * @charge_uid: with ADEPT_CREATE_CHARGE_UID: user whose limits the session counts against, as
+ *	a uid of the caller's user namespace; otherwise zero
  * @reserved0: zero
  * @reserved: zero
  *
- * The session belongs to the caller's effective user, who may list and adopt it.  Its memory counts
- * against the limits of another one if that is said: EPERM unless it is the caller's file system
- * user, or the caller has CAP_SETUID in the initial user namespace.  Else it is the caller's file
- * system user.  Documentation/abi.rst says whose limits those are in a user namespace.
+ * The session belongs to the caller's effective user, who may list and adopt it.  Its memory
+ * counts against the limits of the caller's file system user, or of @charge_uid.  EPERM:
+ * @charge_uid is another user than the caller's file system user, and the caller does not have
+ * CAP_SETUID in the initial user namespace.  Documentation/abi.rst specifies which user is
+ * charged in a user namespace.
  *
- * Return: a descriptor, close-on-exec, of the session's consumer.  EDQUOT: user_sessions,
- * user_mb or total_mb is reached; the slots count as memory.
+ * Return: a close-on-exec descriptor, the session's consumer.  EDQUOT: a limit user_sessions,
+ * user_mb or total_mb is reached; the memory of slots counts.
  */
 struct adept_session_create {
 	__u32 version;
@@ -136,37 +139,39 @@ struct adept_session_create {
 };
 
 /* struct adept_session_create.flags */
-#define ADEPT_CREATE_CHARGE_UID	1u	/* there is a charge_uid */
+#define ADEPT_CREATE_CHARGE_UID	1u	/* charge_uid is valid */
 
-/* struct adept_session_info.state */
-#define ADEPT_SESSION_CONSUMED	1	/* it has a consumer */
-#define ADEPT_SESSION_ORPHAN	2	/* it waits for a new one */
+/* struct adept_session_info.state; 0: the session was given up and cannot be adopted */
+#define ADEPT_SESSION_CONSUMED	1	/* the session has a consumer */
+#define ADEPT_SESSION_ORPHAN	2	/* the session has no consumer and can be adopted */
 
 /**
  * struct adept_session_info - ADEPT_IOC_SESSION_INFO, ADEPT_IOC_SESSION_LIST
  * @id: number of the session, never used again while the module is loaded
  * @version: ADEPT_ABI_VERSION
- * @uid: of the owner, as the caller's user namespace has it
- * @chunk_size: as created
- * @nchunks: as created
- * @nslots: as created
+ * @uid: owner, as a uid of the caller's user namespace
+ * @chunk_size: as in struct adept_session_create
+ * @nchunks: as in struct adept_session_create
+ * @nslots: as in struct adept_session_create
  * @state: ADEPT_SESSION_*
- * @writers: mappings of the writer area
- * @rings: slots that have a ring
- * @unread: chunks that were filled and not given back yet
- * @policy: enum adept_policy, now
- * @orphan_wait_ms: as created, but within the module's limit
- * @orphan_keep_ms: as created, but within the module's limit
- * @chunk_stride: from one chunk of a slot to the next
- * @slot_stride: from one slot to the next
- * @area_size: bytes of the writer area, and of the data area
+ * @writers: number of mappings of the writer area
+ * @rings: number of slots that have a ring
+ * @unread: number of chunks that were filled and not returned yet
+ * @policy: current enum adept_policy
+ * @orphan_wait_ms: as in struct adept_session_create, but within the module's limit
+ * @orphan_keep_ms: as in struct adept_session_create, but within the module's limit
+ * @chunk_stride: distance in bytes from one chunk of a slot to the next
+ * @slot_stride: distance in bytes from one slot to the next
+ * @area_size: size in bytes of the writer area; the data area has the same size
  * @data_off: file offset of the consumer's data area
  * @info_off: file offset of the consumer's info area
- * @info_size: bytes of it
- * @info_stride: from the first struct adept_chunk_info of one slot to that of the next
- * @orphan_ns: how long there is no consumer, 0: there is one
- * @label: as created
- * @charge_uid: user whose limits it counts against, as @uid
+ * @info_size: size in bytes of the consumer's info area
+ * @info_stride: distance in bytes from the struct adept_chunk_info of one slot's first chunk
+ *	to that of the next slot
+ * @orphan_ns: time since the consumer ended; 0: the session has a consumer
+ * @label: as in struct adept_session_create
+ * @charge_uid: user whose limits the session counts against, as a uid of the caller's user
+ *	namespace
  * @reserved0: zero
  * @reserved: zero
  */
@@ -201,9 +206,9 @@ struct adept_session_info {
 /**
  * struct adept_session_list - ADEPT_IOC_SESSION_LIST
  * @sessions: address of an array of struct adept_session_info
- * @room: elements of it, at most ADEPT_LIST_MAX
- * @count: out: sessions of the caller's user, or all of them for CAP_SYS_ADMIN; the first
- *	@room of them were written
+ * @room: number of elements of the array, at most ADEPT_LIST_MAX
+ * @count: out: number of sessions of the caller's user, or of all sessions for CAP_SYS_ADMIN;
+ *	at most @room of them were written to the array
  * @reserved: zero
  */
 struct adept_session_list {
@@ -215,12 +220,12 @@ struct adept_session_list {
 
 /**
  * struct adept_session_adopt - ADEPT_IOC_SESSION_ADOPT
- * @id: of the session
+ * @id: number of the session
  * @flags: zero
  * @reserved: zero
  *
- * Return: a descriptor as of ADEPT_IOC_SESSION_CREATE.  EBUSY: it has a consumer;
- * ENOENT: there is no such session, or not any more; EPERM: it is another user's.
+ * Return: a descriptor, as ADEPT_IOC_SESSION_CREATE.  EBUSY: the session has a consumer;
+ * ENOENT: no such session, or it was given up; EPERM: the session belongs to another user.
  */
 struct adept_session_adopt {
 	__u64 id;
@@ -229,18 +234,18 @@ struct adept_session_adopt {
 };
 
 /**
- * struct adept_context - a writer's registers when it met a gap
+ * struct adept_context - a writer's registers when its store faulted in a gap
  * @clock_ns: CLOCK_MONOTONIC
- * @regs: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 to r15, before r15 was moved
- * @rip: of the store, which was not done
+ * @regs: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 to r15, before the module changed r15
+ * @rip: address of the store instruction, which had not been executed
  * @rflags: flags register
- * @fs_base: base of fs
- * @gs_base: base of gs
- * @record_at: offset in its chunk of the record begun (what r15 points to)
- * @fault_at: offset in its chunk of the byte that faulted
+ * @fs_base: base address of segment fs
+ * @gs_base: base address of segment gs
+ * @record_at: offset of the partial record (to which r15 points) in its chunk
+ * @fault_at: offset of the faulting address from the beginning of the same chunk
  * @flags: ADEPT_CTX_*
  * @reserved: zero
- * @gs_words: 8 words from @gs_base, if ADEPT_CTX_GS_WORDS says so, else zero
+ * @gs_words: with ADEPT_CTX_GS_WORDS: the 8 words at @gs_base; otherwise zero
  * @reserved2: zero
  */
 struct adept_context {
@@ -258,28 +263,29 @@ struct adept_context {
 	__u64 reserved2;
 };
 
-#define ADEPT_CTX_VALID		1u	/* there is one */
+#define ADEPT_CTX_VALID		1u	/* the struct adept_context was filled */
 #define ADEPT_CTX_GS_WORDS	2u	/* gs_words could be read */
 
 /**
- * struct adept_chunk_info - what is known of a chunk, in the info area
- * @seq: 0, 1, 2.. in a ring; each chunk given up has had a number, so a gap is a loss
- * @ring: struct adept_desc.ring
+ * struct adept_chunk_info - state of a chunk, in the info area
+ * @seq: number of the chunk in its ring, from 0.  Lost chunks are numbered, too, so a missing
+ *	number is a loss
+ * @ring: as in struct adept_desc
  * @flags: ADEPT_CHUNK_*
- * @end: bytes of whole records
- * @carried: bytes at its beginning that came from the end of the chunk before: what
- *	was there of the record begun
- * @loss_causes: enum adept_loss_cause of the chunks lost
+ * @end: size in bytes of the whole records in the chunk
+ * @carried: size in bytes of the partial record that was moved from the end of the previous
+ *	chunk to the beginning of this chunk
+ * @loss_causes: enum adept_loss_cause of the @lost_chunks
  * @reserved: zero
- * @lost_chunks: chunks of this ring lost directly before this one
- * @lost_bytes: whole records in them
- * @head: when it was begun; of the store that met the end of the chunk before it,
- *	or of the ring's first store
- * @tail: of the store that met its end
+ * @lost_chunks: number of chunks of this ring lost directly before this chunk
+ * @lost_bytes: size in bytes of the whole records in the lost chunks
+ * @head: context at the beginning of the chunk: of the store that reached the end of the
+ *	previous chunk, or of the ring's first store
+ * @tail: context at the end of the chunk: of the store that reached its end
  * @reserved2: zero
  *
- * It is at info_off + slot * info_stride + chunk * sizeof(struct adept_chunk_info), and
- * stays as it is from when the chunk is taken until it is given back.
+ * The structure is at info_off + slot * info_stride + chunk * sizeof(struct adept_chunk_info).
+ * It does not change from when the chunk is taken until it is returned.
  */
 struct adept_chunk_info {
 	__u64 seq;
@@ -297,21 +303,21 @@ struct adept_chunk_info {
 };
 
 /* struct adept_chunk_info.flags, struct adept_desc.flags */
-#define ADEPT_CHUNK_LAST	1u	/* the ring's last one */
-#define ADEPT_CHUNK_UNFINISHED	2u	/* not written to its end: up to the first zero id */
-#define ADEPT_CHUNK_DEAD	4u	/* the mapping is gone (else: ADEPT_IOC_FLUSH) */
-#define ADEPT_CHUNK_AGAIN	8u	/* a consumer before this one had it, too */
+#define ADEPT_CHUNK_LAST	1u	/* last chunk of the ring */
+#define ADEPT_CHUNK_UNFINISHED	2u	/* not full: the data ends at the first zero id */
+#define ADEPT_CHUNK_DEAD	4u	/* last chunk because the writer's mapping is gone */
+#define ADEPT_CHUNK_AGAIN	8u	/* delivered before, to an earlier consumer */
 
 /**
  * struct adept_desc - a filled chunk, as ADEPT_IOC_EXCHANGE delivers it
- * @slot: its slot
- * @ring: number of the slot's ring, never used again in the session
- * @seq: see struct adept_chunk_info
- * @chunk: index in the ring
+ * @slot: slot of the ring
+ * @ring: number of the ring, never used again in the session
+ * @seq: as in struct adept_chunk_info
+ * @chunk: index of the chunk in the ring
  * @flags: ADEPT_CHUNK_*
- * @end: bytes of whole records; chunk_size with ADEPT_CHUNK_UNFINISHED
- * @loss_causes: see struct adept_chunk_info
- * @lost_bytes: see there
+ * @end: size in bytes of the whole records; chunk_size with ADEPT_CHUNK_UNFINISHED
+ * @loss_causes: as in struct adept_chunk_info
+ * @lost_bytes: as in struct adept_chunk_info
  */
 struct adept_desc {
 	__u32 slot;
@@ -325,10 +331,10 @@ struct adept_desc {
 };
 
 /**
- * struct adept_give - a chunk given back
- * @slot: as in its struct adept_desc
- * @ring: as there
- * @seq: as there
+ * struct adept_give - a chunk that the consumer returns
+ * @slot: as in the struct adept_desc of the chunk
+ * @ring: as in the struct adept_desc of the chunk
+ * @seq: as in the struct adept_desc of the chunk
  */
 struct adept_give {
 	__u32 slot;
@@ -337,19 +343,19 @@ struct adept_give {
 };
 
 /**
- * struct adept_exchange - chunks given back in, filled ones out
+ * struct adept_exchange - ADEPT_IOC_EXCHANGE: return chunks, then take filled chunks
  * @give: address of an array of struct adept_give
  * @take: address of an array of struct adept_desc
- * @ngive: elements of @give, at most ADEPT_GIVE_MAX
- * @ntake: room in @take, at most ADEPT_TAKE_MAX
- * @given: out: how many of @give were accepted, from its beginning
- * @taken: out: how many elements of @take were written
- * @give_error: out: 0, or the error number (positive) of give[given]
+ * @ngive: number of elements of @give, at most ADEPT_GIVE_MAX
+ * @ntake: number of elements for which @take has room, at most ADEPT_TAKE_MAX
+ * @given: out: number of elements of @give that were accepted, from the first on
+ * @taken: out: number of elements of @take that were written
+ * @give_error: out: 0, or the positive error number for which give[given] was refused
  * @flags: zero
  * @reserved: zero
  *
- * Never waits.  Chunks are given back in order up to the first that is refused; then
- * filled ones are taken.  0 is returned even if neither did anything.
+ * Never waits for a chunk.  Chunks are returned in order, up to the first refused one; then
+ * filled chunks are taken.  The result is 0 even if no chunk was returned or taken.
  */
 struct adept_exchange {
 	__u64 give;
@@ -377,9 +383,9 @@ struct adept_uring_cmd {
 
 /**
  * struct adept_slot_cmd - ADEPT_IOC_FLUSH, ADEPT_IOC_RESET
- * @slot: which
+ * @slot: index of the slot
  * @flags: ADEPT_RESET_FORCE for ADEPT_IOC_RESET, or zero
- * @ring: of the ring that is meant
+ * @ring: number of the ring; ENOENT if the slot has another ring by now
  * @reserved: zero
  */
 struct adept_slot_cmd {
@@ -389,32 +395,32 @@ struct adept_slot_cmd {
 	__u32 reserved;
 };
 
-#define ADEPT_RESET_FORCE	1u	/* throw away what is unread, and count it */
+#define ADEPT_RESET_FORCE	1u	/* discard unread chunks and count them as lost */
 
 /* struct adept_ring_info.state */
 enum adept_ring_state {
-	ADEPT_RING_NONE,	/* no store to this slot yet, or reset */
+	ADEPT_RING_NONE,	/* no thread has stored to this slot since its last reset */
 	ADEPT_RING_LIVE,
-	ADEPT_RING_ENDED,	/* flushed: its thread has ended */
-	ADEPT_RING_DEAD,	/* the mapping that it was written through is gone */
+	ADEPT_RING_ENDED,	/* ADEPT_IOC_FLUSH was called: the ring's thread has ended */
+	ADEPT_RING_DEAD,	/* the writer's mapping is gone */
 };
 
 /**
  * struct adept_ring_info - ADEPT_IOC_RING_INFO
- * @slot: in: which
- * @state: enum adept_ring_state; everything below is zero for ADEPT_RING_NONE
- * @ring: see struct adept_desc
- * @pid: process that made the ring, in the caller's pid namespace; 0: not visible there
- * @seq: of the chunk being written, or of the last one
- * @chunk: index of it
- * @filled: chunks that are published and not taken
- * @taken: chunks that are taken and not given back
- * @waiting: its writer waits for a free chunk
- * @lost_chunks: all that this ring has lost
- * @lost_bytes: all that this ring has lost
+ * @slot: in: index of the slot
+ * @state: enum adept_ring_state; for ADEPT_RING_NONE all following fields are zero
+ * @ring: as in struct adept_desc
+ * @pid: process that created the ring, in the caller's pid namespace; 0: not visible there
+ * @seq: number of the chunk that is being written, or of the ring's last chunk
+ * @chunk: index of the same chunk in the ring
+ * @filled: number of chunks that are published and not taken
+ * @taken: number of chunks that are taken and not returned
+ * @waiting: 1 if the ring's writer waits for a free chunk
+ * @lost_chunks: number of chunks that this ring has lost
+ * @lost_bytes: size in bytes of the whole records in the lost chunks
  * @reserved: zero
  *
- * What it says may be old when it is read.
+ * The state may have changed by the time the caller reads it.
  */
 struct adept_ring_info {
 	__u32 slot;
@@ -433,7 +439,7 @@ struct adept_ring_info {
 
 /**
  * struct adept_set_policy - ADEPT_IOC_SET_POLICY
- * @policy: enum adept_policy; writers that wait decide anew
+ * @policy: enum adept_policy; waiting writers follow the new policy at once
  * @reserved: zero
  */
 struct adept_set_policy {
@@ -442,25 +448,25 @@ struct adept_set_policy {
 };
 
 /**
- * struct adept_stats - ADEPT_IOC_STATS: of the session since it was created
- * @rings_made: rings made
- * @rings: rings that exist
- * @pages: pages that they have
- * @published: chunks published, with unfinished ones and those given up later
- * @taken: chunks taken, each delivery counts
- * @given: chunks given back
- * @bytes: whole records in chunks that were published finished and not given up
+ * struct adept_stats - ADEPT_IOC_STATS: counters of a session since it was created
+ * @rings_made: rings created
+ * @rings: rings that exist now
+ * @pages: pages of these rings
+ * @published: chunks published, including unfinished chunks and chunks lost later
+ * @taken: chunks taken; a chunk that is delivered again counts again
+ * @given: chunks returned
+ * @bytes: size of the whole records in full chunks that were published and not lost
  * @lost_chunks: chunks lost
- * @lost_bytes: whole records in them; all bytes for ADEPT_LOSS_RESET
- * @lost_full: of @lost_chunks, because of ADEPT_LOSS_FULL, and so on
- * @lost_no_consumer: see @lost_full
- * @lost_discard: see @lost_full
- * @lost_reset: see @lost_full
- * @waits: how often a writer had to wait
- * @wait_ns: how long all of them together
- * @refused: faults answered with SIGSEGV or SIGBUS
- * @after_end: gaps met by writers of rings that had been flushed
- * @lost_published: of @lost_chunks, those that had been published
+ * @lost_bytes: size of the whole records in lost chunks; with ADEPT_LOSS_RESET of all data
+ * @lost_full: chunks lost because of ADEPT_LOSS_FULL
+ * @lost_no_consumer: chunks lost because of ADEPT_LOSS_NO_CONSUMER
+ * @lost_discard: chunks lost because of ADEPT_LOSS_DISCARD
+ * @lost_reset: chunks lost because of ADEPT_LOSS_RESET
+ * @waits: number of times that a writer waited for a free chunk
+ * @wait_ns: total time of these waits
+ * @refused: faults that ended with SIGSEGV or SIGBUS
+ * @after_end: number of times that a writer reached a chunk's end in a ring after its flush
+ * @lost_published: number of @lost_chunks that had been published before
  * @reserved: zero
  */
 struct adept_stats {
@@ -487,13 +493,13 @@ struct adept_stats {
 
 #define ADEPT_IOC_MAGIC			0xde
 
-/* of /dev/adept */
+/* ioctls on /dev/adept */
 #define ADEPT_IOC_VERSION		_IOR(ADEPT_IOC_MAGIC, 0x00, struct adept_version)
 #define ADEPT_IOC_SESSION_CREATE	_IOW(ADEPT_IOC_MAGIC, 0x01, struct adept_session_create)
 #define ADEPT_IOC_SESSION_LIST		_IOWR(ADEPT_IOC_MAGIC, 0x02, struct adept_session_list)
 #define ADEPT_IOC_SESSION_ADOPT		_IOW(ADEPT_IOC_MAGIC, 0x03, struct adept_session_adopt)
 
-/* of a session; _SESSION_INFO for writers, too */
+/* ioctls on a session's consumer; writers may use ADEPT_IOC_SESSION_INFO, too */
 #define ADEPT_IOC_SESSION_INFO		_IOR(ADEPT_IOC_MAGIC, 0x10, struct adept_session_info)
 #define ADEPT_IOC_EXCHANGE		_IOWR(ADEPT_IOC_MAGIC, 0x11, struct adept_exchange)
 #define ADEPT_IOC_FLUSH			_IOW(ADEPT_IOC_MAGIC, 0x12, struct adept_slot_cmd)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * depctl attach --dry: report what an attach to a running process would do to each of its threads,
- * and how long it would stop them.
+ * and how long it would stop the threads.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct attach {
 
 static const struct argp_option options[] = {
 	{ "dry", OPT_DRY, NULL, 0,
-	  "Stop the threads as an attach would, let them go at once, and say what was found", 1 },
+	  "Stop the threads as an attach would, resume them at once, and print what was found", 1 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 1 },
 	{ 0 }
 };
@@ -38,7 +38,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_ARG:
 		if (a->pid)
-			argp_error(state, "only one PID");
+			argp_error(state, "only one PID can be given");
 		a->pid = (pid_t)parse_number(state, "PID", arg, 1, INT_MAX);
 		break;
 	case ARGP_KEY_END:
@@ -57,11 +57,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	options, parse, "PID",
 	"Check whether a running process could be attached to.\v"
-	"The process runs on as before.",
+	"The process continues as before.",
 	NULL, NULL, NULL,
 };
 
-/* What an attach would do to a thread: names in JSON and in text. */
+/* For each kind of thread: what an attach would do to it, in JSON (@key) and in text. */
 static const struct { const char *key, *text; } actions[DEP_ATTACH_KINDS] = {
 	[DEP_ATTACH_RUNNING] = { "stop", "is stopped" },
 	[DEP_ATTACH_RESTARTS] = { "stop-call", "is stopped; the call goes on" },
@@ -125,8 +125,8 @@ static int print_text(struct out *o, const struct attach *a, const struct dep_at
 	}
 	if (table_end(&table, o))
 		return EXIT_FAILURE;
-	out_printf(o, "process %d can be attached to: %u of %u threads stood still, for %.3f ms in "
-		   "all\n", a->pid, p->nstopped, p->n, (double)p->stop_ns / 1e6);
+	out_printf(o, "process %d can be attached to: %u of %u threads were stopped, for %.3f ms "
+		   "in total\n", a->pid, p->nstopped, p->n, (double)p->stop_ns / 1e6);
 	return 0;
 }
 

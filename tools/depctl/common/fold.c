@@ -47,7 +47,7 @@ static void put_word(struct fold *f)
 	f->word_size = 0;
 }
 
-/* True for a word that does not fit a line: it is written in parts, without spaces between. */
+/* True if the word does not fit into a line; it is then broken into parts. */
 static bool is_long(const struct fold *f)
 {
 	unsigned int start = f->started ? rest_indent(f) : f->spaces;
@@ -63,13 +63,13 @@ static void end_line(struct fold *f)
 	f->indent = f->column = f->spaces = 0;
 }
 
-/* Columns are counted as characters of UTF-8. */
+/* True for a UTF-8 continuation byte, which takes no column of its own. */
 static bool is_continuation(char c)
 {
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* The length of the escape sequence at @data, "\033[...m"; 0: there is none. */
+/* Return the length of the escape sequence "\033[...m" at @data; 0: there is none. */
 static size_t escape_size(const char *data, size_t size)
 {
 	size_t i;

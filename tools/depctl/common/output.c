@@ -15,14 +15,14 @@
 #include "fold.h"
 #include "output.h"
 
-/* There is only one output at a time. */
+/* Static, since only one struct out is in use at a time. */
 static struct fold fold;
 static char folded[64u << 10];
 static size_t folded_size;
 
 void out_begin(struct out *o)
 {
-	static char room[OUT_ROOM + OUT_SLACK];	/* there is one output at a time */
+	static char room[OUT_ROOM + OUT_SLACK];	/* only one struct out is in use at a time */
 
 	o->fd = STDOUT_FILENO;
 	o->buf = room;
@@ -51,7 +51,7 @@ static void flush_folded(struct out *o)
 	folded_size = 0;
 }
 
-/* Called by fold for at most a word. */
+/* Write function of @fold; called with at most FOLD_WORD bytes. */
 static void put_folded(void *arg, const char *data, size_t size)
 {
 	if (folded_size + size > sizeof(folded))
@@ -96,7 +96,7 @@ int out_end(struct out *o)
 	}
 	if (!o->error)
 		return 0;
-	warn("the output could not be written: %s", strerror(o->error));
+	warn("cannot write the output: %s", strerror(o->error));
 	return 1;
 }
 

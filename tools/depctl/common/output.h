@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fast output: a large buffer with formatting functions of its own, and JSON on top of it.
+ * Fast output: a large buffer with its own formatting functions, and a JSON writer that uses them.
  */
 #ifndef DEPCTL_COMMON_OUTPUT_H
 #define DEPCTL_COMMON_OUTPUT_H
@@ -17,7 +17,7 @@
 
 /** struct out - buffered output; @error is the errno of the first failed write */
 struct out {
-	int fd;			/* standard output, unless set after out_begin() */
+	int fd;			/* standard output by default; may be changed after out_begin() */
 	char *at;
 	char *buf;		/* OUT_ROOM + OUT_SLACK bytes */
 	int error;
@@ -27,7 +27,7 @@ struct out {
 };
 
 void out_begin(struct out *o);
-/** out_layout() - if o->fd is a terminal, fold lines and use color from now on */
+/** out_layout() - from now on, fold lines and use color if o->fd is a terminal */
 void out_layout(struct out *o);
 void out_flush(struct out *o);
 /** out_block() - flush, then write @data directly */
@@ -73,7 +73,7 @@ static inline void put_dec(struct out *o, uint64_t v)
 	o->at += tmp + sizeof(tmp) - p;
 }
 
-/* @s has at most OUT_SLACK bytes.  Use it for string constants only. */
+/* Put a string constant of at most OUT_SLACK bytes. */
 static inline void put_text(struct out *o, const char *s)
 {
 	size_t n = strlen(s);
@@ -82,7 +82,7 @@ static inline void put_text(struct out *o, const char *s)
 	o->at += n;
 }
 
-/* These need no out_reserve(). */
+/* The following functions need no out_reserve() before them. */
 void out_text(struct out *o, const char *s);
 /** out_plain() - put @s; "?" replaces each byte of control characters and of invalid UTF-8 */
 void out_plain(struct out *o, const char *s);
@@ -102,7 +102,7 @@ void out_color(struct out *o, const char *sequence);
  */
 char *quote_command(int argc, char *const *argv);
 
-/** struct json - a JSON text that is being written, and the position in it */
+/** struct json - a JSON text that is being written, and its open brackets */
 struct json {
 	struct out *o;
 	unsigned int depth;
@@ -110,7 +110,7 @@ struct json {
 };
 
 void json_begin(struct json *j, struct out *o);
-/* @key is NULL inside of arrays and for the outermost value. */
+/* In all functions @key is NULL for an element of an array and for the outermost value. */
 void json_object(struct json *j, const char *key);
 void json_array(struct json *j, const char *key);
 void json_close(struct json *j, char bracket);
@@ -120,10 +120,10 @@ void json_double(struct json *j, const char *key, double v);
 void json_bool(struct json *j, const char *key, bool v);
 /** json_hex() - write an address or bits as a string: "0x" and hexadecimal digits */
 void json_hex(struct json *j, const char *key, uint64_t v);
-/** json_big() - write a number that may exceed a double, such as a time, as a decimal string */
+/** json_big() - write a number that a double may not hold exactly as a decimal string */
 void json_big(struct json *j, const char *key, uint64_t v);
-void json_str(struct json *j, const char *key, const char *s);	/* NULL: null */
-/** json_exit() - write member "exit" for a wait() status; -1 (not known): null */
+void json_str(struct json *j, const char *key, const char *s);	/* @s NULL: writes null */
+/** json_exit() - write member "exit" for the wait() status @status; -1 (not known): null */
 void json_exit(struct json *j, int status);
 /** json_line() - end the outermost value with a newline */
 void json_line(struct json *j);

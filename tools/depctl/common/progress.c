@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Show the progress of long work: one line that is rewritten, only on a terminal.
+ * Show the progress of a long operation in one line of the terminal, which is rewritten each time.
  */
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static uint64_t now_ms(void)
 void progress_begin(const char *what, uint64_t total)
 {
 	memset(&line, 0, sizeof(line));
-	/* If the output goes to the terminal, too, it shows the progress by itself. */
+	/* Output on the terminal already shows that the command makes progress. */
 	line.on = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO) && total;
 	line.what = what;
 	line.total = total;

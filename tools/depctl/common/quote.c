@@ -25,7 +25,7 @@ static bool is_printable(const char *s)
 	return n;
 }
 
-/* The form $'...', so that a name cannot contain line ends or send sequences to the terminal. */
+/* Write @s as $'...' with escapes, so that no line end or control character is printed. */
 static void quote_escaped(FILE *f, const char *s)
 {
 	unsigned int n;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Read whole files that options name. */
+/* Read files given as options, completely. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,10 @@
 
 #include "tools/depctl/depctl.h"
 
-/* Does not use the size that fstat() reports: a pipe has none.  A device may have no end. */
+/*
+ * Reads until the end of the file or @max: fstat() reports no size for a pipe, and a device may
+ * have no end.
+ */
 char *read_input(const char *path, size_t max, size_t *size)
 {
 	size_t room = 64u << 10, n = 0;

@@ -16,7 +16,7 @@ struct pool {
 	size_t finished;
 };
 
-/* The thread's next segment, if it exists and follows without a gap. */
+/* The same thread's next segment; NULL if there is none or a chunk between them was lost. */
 static const struct dep_segment *next_of(const struct pool_job *job, size_t i)
 {
 	const struct dep_segment *s = &job->segs[i];

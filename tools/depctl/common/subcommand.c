@@ -8,7 +8,7 @@
 
 #include "tools/depctl/depctl.h"
 
-#define NAME_MAX_BYTES	16u	/* longest name that is compared; all commands are shorter */
+#define NAME_MAX_BYTES	16u	/* length limit of compared names; all commands are shorter */
 #define NAME_SLIPS	2u	/* maximum number of wrong letters in a mistyped name */
 
 static unsigned int least(unsigned int a, unsigned int b)
@@ -16,7 +16,7 @@ static unsigned int least(unsigned int a, unsigned int b)
 	return a < b ? a : b;
 }
 
-/* Edit distance: how many letters must be changed, added, removed or swapped with the next. */
+/* Edit distance of @a and @b: letters changed, added, removed, or swapped with the next letter. */
 static unsigned int distance(const char *a, const char *b)
 {
 	unsigned int d[NAME_MAX_BYTES + 1][NAME_MAX_BYTES + 1];
@@ -48,7 +48,7 @@ static const char *nearest(const struct command *commands, size_t n, const char 
 
 	for (i = 0; i < n; i++) {
 		d = distance(name, commands[i].name);
-		/* At least one letter must be right. */
+		/* Suggest only a command with at least one right letter. */
 		if (d < best && d < strlen(commands[i].name)) {
 			best = d;
 			found = commands[i].name;
@@ -64,7 +64,7 @@ static void unknown(const struct command *commands, size_t n, const char *of, co
 	if (meant)
 		warn("%s has no command '%s'; did you mean '%s'?", of, name, meant);
 	else
-		warn("%s has no command '%s'; `%s --help' lists them", of, name, of);
+		warn("%s has no command '%s'; `%s --help' lists its commands", of, name, of);
 }
 
 void print_commands(FILE *f, const struct command *commands, size_t n)

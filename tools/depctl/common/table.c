@@ -8,17 +8,17 @@
 #include "tools/depctl/depctl.h"
 
 #define SHORTENED_MIN	16u	/* minimum width of a shortened cell */
-#define TEXT_MIN	24u	/* if free text gets fewer columns, it takes a line of its own */
+#define TEXT_MIN	24u	/* free text with fewer columns than this gets a separate line */
 #define TEXT_INDENT	7u
 
 /* A table that is being printed. */
 struct layout {
 	const struct table *t;
 	struct out *o;
-	const char **cell;	/* ordered by row, then column */
+	const char **cell;	/* texts of all cells, ordered by row, then column */
 	size_t nrows;
 	size_t width[TABLE_COLUMNS];
-	size_t gap;		/* spaces between columns: 2, or 1 if that saves a second table */
+	size_t gap;		/* spaces between columns: 2, or 1 if the table is too wide */
 };
 
 int table_begin(struct table *t, const struct table_column *column, size_t ncolumns)
@@ -68,7 +68,7 @@ static const char *character(const char *s, size_t n)
 	return s;
 }
 
-/* Put at most @width columns of @s; if it has more, "..." replaces its middle. */
+/* Print @s; if it has more than @width columns, "..." replaces its middle. */
 static void put_shortened(struct out *o, const char *s, size_t width)
 {
 	size_t n = columns_of(s), tail;
@@ -77,7 +77,7 @@ static void put_shortened(struct out *o, const char *s, size_t width)
 		out_plain(o, s);
 		return;
 	}
-	/* Paths differ at their end rather than at their beginning. */
+	/* Keep more of the end than of the beginning: paths usually differ at their end. */
 	tail = (width - 3) / 2 + (width - 3) % 2;
 	out_plain_part(o, s, character(s, width - 3 - tail));
 	out_text(o, "...");
@@ -116,7 +116,7 @@ static void measure(struct layout *l)
 	}
 }
 
-/* Width of the grid's first column together with its columns @from to @end - 1. */
+/* Width of a table that has the first column and columns @from to @end - 1. */
 static size_t grid_width(const struct layout *l, size_t from, size_t end)
 {
 	size_t k, n = from ? l->width[0] : 0;
@@ -143,7 +143,7 @@ static void shorten_columns(struct layout *l)
 	}
 }
 
-/* End of the columns, from @from on, that fit the terminal together; at least @from + 1. */
+/* Return the end of the columns from @from on that fit the terminal; at least @from + 1. */
 static size_t group_end(const struct layout *l, size_t from)
 {
 	size_t end = from + 1;

@@ -2,7 +2,7 @@
 /*
  * Text tables.
  *
- * Columns are as wide as their widest cell.  A table on a terminal is never wider than it:
+ * Columns are as wide as their widest cell.  A table is never wider than the terminal:
  *  - "..." replaces the middle of cells in TABLE_SHORTEN columns.
  *  - Columns that still do not fit form a second table, which repeats the first column.
  *  - "..." replaces the middle of the free text at the end of a row.  If there is little room for
@@ -16,18 +16,18 @@
 
 #include "output.h"
 
-#define TABLE_COLUMNS	16u	/* at most */
+#define TABLE_COLUMNS	16u	/* maximum number of columns */
 
 enum table_kind {
 	TABLE_RIGHT,		/* aligned to the right */
 	TABLE_LEFT,
 	TABLE_SHORTEN,		/* aligned to the left; may be shortened */
 	TABLE_TEXT,		/* free text at the end of the row; at most one column */
-	TABLE_NOTE,		/* a line below the row, unless empty; after all other columns */
+	TABLE_NOTE,		/* printed in a line below the row unless empty; last columns */
 };
 
 struct table_column {
-	const char *heading;	/* NULL in all columns: no line of headings */
+	const char *heading;	/* NULL for all columns: the table has no heading line */
 	enum table_kind kind;
 };
 
@@ -35,16 +35,21 @@ struct table_column {
 struct table {
 	const struct table_column *column;
 	size_t ncolumns;
-	FILE *f;		/* of @text: all cells, each with a 0 after */
+	FILE *f;		/* writes to @text: the texts of all cells, each ends with NUL */
 	char *text;
 	size_t size, ncells;
 };
 
-/** table_begin() - begin a table; @column must exist until table_end(); 0, or 1 after a message */
+/**
+ * table_begin() - begin a table
+ * @column: must stay valid until table_end()
+ *
+ * Return: 0, or 1 after a message.
+ */
 int table_begin(struct table *t, const struct table_column *column, size_t ncolumns);
 /** table_cell() - append a cell; rows are filled from the left */
 void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/** table_end() - print the table and free it; 0, or 1 after a message: out of memory */
+/** table_end() - print the table and free it; 0, or 1 after a message if memory is short */
 int table_end(struct table *t, struct out *o);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Width of the terminal, and the choice of color. */
+/* Width of the terminal, and whether to use color. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>

@@ -11,18 +11,18 @@
 #define COLOR_LOCATION	"\033[36m"	/* cyan */
 #define COLOR_END	"\033[m"
 
-/** color_when() - handle --color=@when; false: @when is not "auto", "always" or "never" */
+/** color_when() - apply --color=@when; false: @when is not "auto", "always" or "never" */
 bool color_when(const char *when);
 
 /**
- * color_on() - is text for @fd colored?
+ * color_on() - should text written to @fd be colored?
  *
- * By default it is if @fd is a terminal, TERM is not "dumb", and NO_COLOR is unset or empty
- * (https://no-color.org).
+ * With --color=auto, true if @fd is a terminal, TERM is set and not "dumb", and NO_COLOR is unset
+ * or empty (https://no-color.org).
  */
 bool color_on(int fd);
 
-/** terminal_width() - columns of the terminal @fd, COLUMNS if set; 0: @fd is no terminal */
+/** terminal_width() - columns of the terminal @fd ($COLUMNS if set); 0: @fd is not a terminal */
 unsigned int terminal_width(int fd);
 
 #endif

@@ -186,7 +186,7 @@ const struct dep_thread *thread_of(struct dep_store *s, uint32_t serial)
 	const struct dep_thread *t;
 	size_t i, n = dep_store_threads(s, &t);
 
-	/* The table of a growing store moves. */
+	/* Cache an index, not a pointer: the table of a growing store is reallocated. */
 	if (last < n && t[last].serial == serial)
 		return &t[last];
 	for (i = 0; i < n && t[i].serial != serial; i++)

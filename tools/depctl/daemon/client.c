@@ -47,7 +47,7 @@ static int read_failed(struct client *c, int err)
 	}
 }
 
-/* Read a message and check its protocol version.  *@message: receives it. */
+/* Read a message into *@message and check its protocol version. */
 static int read_message(struct client *c, uint64_t until, cJSON **message)
 {
 	int ret = client_read_line(c, until);
@@ -89,7 +89,7 @@ static int refused(struct client *c, const cJSON *answer)
 	const char *message = client_string(answer, "message");
 
 	return client_fail(c, error_of(client_string(answer, "error")), "%s",
-			   *message ? message : "depd refused and gave no reason");
+			   *message ? message : "depd refused the request without a reason");
 }
 
 static int keep_event(struct client *c, cJSON *event)
@@ -121,7 +121,7 @@ static int send_request(struct client *c, cJSON *request, uint64_t until)
 	text[n] = '\n';	/* replaces the NUL */
 	ret = client_send_all(c, text, n + 1, until);
 	cJSON_free(text);
-	/* depd may have refused the connection.  Then its message with the reason can be read. */
+	/* EPIPE: depd has closed the connection, but it may have sent the reason: read on. */
 	return ret == -EPIPE || !ret ? 0 : read_failed(c, ret);
 }
 
@@ -161,7 +161,7 @@ int client_ask_end(struct client *c, uint64_t until)
 		if (cJSON_GetObjectItemCaseSensitive(m, "ok")) {
 			if (!c->posted)
 				break;
-			/* Drop the answer to a client_post(), which comes first. */
+			/* Answers come in order: this one belongs to an earlier client_post(). */
 			c->posted--;
 			cJSON_Delete(m);
 		} else if (cJSON_GetObjectItemCaseSensitive(m, "event")) {
@@ -184,7 +184,7 @@ int client_post(struct client *c, cJSON *request)
 	return ret;
 }
 
-/* Take the first of the events that were kept. */
+/* Move the oldest event from the queue to @c->event. */
 static int take_kept(struct client *c)
 {
 	struct client_event *e = c->events;

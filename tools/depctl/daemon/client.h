@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * depctl's side of depd's control socket; depd(8) has the protocol.
+ * Client of depd's control socket; depd(8) specifies the protocol.
  *
- * Functions return 0 or a negative errno, and then write an error message to client.why.
+ * Functions return 0, or a negative errno after writing an error message to client.why.
  */
 #ifndef DEPCTL_DAEMON_CLIENT_H
 #define DEPCTL_DAEMON_CLIENT_H
@@ -17,11 +17,11 @@
 
 #include "tools/depctl/common/output.h"
 
-#define CLIENT_TIMEOUT_MS	5000	/* limit of the wait for an answer */
+#define CLIENT_TIMEOUT_MS	5000	/* maximum wait for an answer */
 #define CLIENT_LINE_MAX		(8u << 20)
 #define CLIENT_FDS_MAX		2
 
-/** struct client - a connection to depd; begin with { .fd = -1 } */
+/** struct client - a connection to depd; initialise with { .fd = -1 } */
 struct client {
 	int fd;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
@@ -29,11 +29,11 @@ struct client {
 	char *line;		/* the last answer or event as it was received, without newline */
 	cJSON *answer;		/* answer to the last client_ask() or client_post() */
 	cJSON *event;		/* event of the last client_event() */
-	/* descriptors that came with the answer; to take them over, set @nfds to 0 */
+	/* descriptors that came with the answer; a caller that keeps them sets @nfds to 0 */
 	int fds[CLIENT_FDS_MAX];
 	int nfds;
-	unsigned int posted;	/* requests of client_post() that are not answered yet */
-	/* private */
+	unsigned int posted;	/* number of client_post() requests not answered yet */
+	/* used by client.c and client_socket.c only: */
 	char *in;
 	size_t in_len, in_room;
 	struct client_event *events, **events_tail;
@@ -41,40 +41,43 @@ struct client {
 
 /**
  * client_open() - connect to depd
- * @socket: path of its socket; NULL: $ADEPT_SOCKET, otherwise the depd of $ADEPT_RUNDIR,
- *	otherwise the user's own depd, otherwise the system's
+ * @socket: path of depd's socket; NULL: the first one that is set or exists of $ADEPT_SOCKET, the
+ *	socket in $ADEPT_RUNDIR, that of the user's own depd, and that of the system's depd
  *
- * Return: 0; -ENOENT: no depd runs; -EACCES: this user may not use it; or another negative errno.
+ * Return: 0; -ENOENT: no depd runs; -EACCES: the user may not use this depd; or another negative
+ * errno.
  */
 int client_open(struct client *c, const char *socket);
 /**
  * client_ask() - send a request and wait for its answer
- * @request: has all fields except v; deleted
+ * @request: has all fields except v; is freed
  *
- * Return: 0, with c->answer; the error that depd answered, by its name; -ETIMEDOUT;
- * -EPROTONOSUPPORT: another protocol version; -EPROTO: the other side is not depd.
+ * Return: 0, and c->answer is set; the negative errno whose name is in depd's answer; -ETIMEDOUT;
+ * -EPROTONOSUPPORT: depd uses another protocol version; -EPROTO: the process at the other end of
+ * the socket is not depd.
  */
 int client_ask(struct client *c, cJSON *request);
-/** client_ask_begin(), client_ask_end() - halves of client_ask(), to ask several depds at once */
+/** client_ask_begin(), client_ask_end() - client_ask() in two parts, to ask several depds */
 int client_ask_begin(struct client *c, cJSON *request, uint64_t until);
 int client_ask_end(struct client *c, uint64_t until);
 /**
- * client_post() - send a request, which is deleted, and do not wait for its answer
+ * client_post() - send @request and free it, without waiting for the answer
  *
- * client_event() returns the answer.  A client_ask() before that drops it.
+ * A later client_event() returns the answer, unless client_ask() is called first and drops it.
  */
 int client_post(struct client *c, cJSON *request);
 enum { CLIENT_NOTHING, CLIENT_EVENT, CLIENT_ANSWER };
 /**
  * client_event() - wait for an event, or for the answer to client_post()
  *
- * Return: CLIENT_EVENT, with c->event; CLIENT_ANSWER, with c->answer; CLIENT_NOTHING: neither
- * within @timeout_ms; the error that depd answered, by its name; -EPIPE: depd is gone.
+ * Return: CLIENT_EVENT, and c->event is set; CLIENT_ANSWER, and c->answer is set; CLIENT_NOTHING
+ * after @timeout_ms; the negative errno whose name is in depd's answer; -EPIPE: depd has closed
+ * the connection.
  */
 int client_event(struct client *c, int timeout_ms);
 void client_close(struct client *c);
 
-/** client_request() - make a request with field op, and field session unless @session is 0 */
+/** client_request() - create a request with field "op", and "session" unless @session is 0 */
 cJSON *client_request(const char *op, uint32_t session);
 
 /** client_number(), client_string() - get a member of @o; 0 or "" if it has another type */
@@ -88,18 +91,19 @@ int client_fail(struct client *c, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 uint64_t client_now_ms(void);
 /**
- * client_find() - find a socket of depd and connect to it
+ * client_find() - find one of depd's sockets and connect to it
  * @socket: path of the socket; NULL: search for it
- * @name: its name in depd's directory
- * @is_control: $ADEPT_SOCKET is the path of this socket; otherwise of one in the same directory
+ * @name: name of the socket's file in depd's directory
+ * @is_control: the wanted socket is the control socket, so $ADEPT_SOCKET is its path; otherwise the
+ *	wanted socket is in the same directory as $ADEPT_SOCKET
  */
 int client_find(struct client *c, const char *socket, const char *name, bool is_control);
-/** client_wait() - wait for @events until @until.  Return: 0, -ETIMEDOUT or another error */
+/** client_wait() - poll() for @events until time @until.  Return: 0, -ETIMEDOUT, another errno */
 int client_wait(struct client *c, short events, uint64_t until);
 int client_send_all(struct client *c, const char *data, size_t size, uint64_t until);
 /** client_receive() - append to @c->in.  Return: number of bytes; 0 at the end of the stream */
 ssize_t client_receive(struct client *c);
-/** client_read_line() - read @c->line; -EPIPE: end of the stream; -EPROTO: too long */
+/** client_read_line() - read a line into @c->line; -EPIPE: end of stream; -EPROTO: too long */
 int client_read_line(struct client *c, uint64_t until);
 void client_drop_fds(struct client *c);
 
@@ -115,7 +119,7 @@ enum { OPT_SOCKET = 257 };
 #define CLIENT_OPTION_SOCKET \
 	{ "socket", OPT_SOCKET, "PATH", 0, "Socket of depd", 9 }
 
-/** ask_depd() - client_open() unless it is open, then client_ask(); prints errors */
+/** ask_depd() - connect to depd unless connected, then client_ask(); prints errors */
 int ask_depd(struct client *c, const struct client_args *a, cJSON *request);
 
 /* ---- client_cmd.c ---- */
@@ -123,12 +127,12 @@ int ask_depd(struct client *c, const struct client_args *a, cJSON *request);
 /** client_options, client_parse() - parse --json and --socket into a struct client_args */
 extern const struct argp_option client_options[];
 int client_parse(int key, char *arg, struct argp_state *state);
-/** client_show_fn - print @c->answer as text; 0 or EXIT_FAILURE */
+/** client_show_fn - callback that prints @c->answer as text; returns 0 or EXIT_FAILURE */
 typedef int client_show_fn(struct client *c, const struct client_args *a, struct out *o);
 /** client_command() - run a command that sends the request @op and prints the answer */
 int client_command(int argc, char **argv, const struct argp *argp, const char *op,
 		   client_show_fn *show);
-/** client_command_of() - client_command(); @op is called after the options are parsed */
+/** client_command_of() - client_command(), but @op() returns the request after option parsing */
 int client_command_of(int argc, char **argv, const struct argp *argp, const char *(*op)(void),
 		      client_show_fn *show);
 
@@ -136,9 +140,9 @@ int client_command_of(int argc, char **argv, const struct argp *argp, const char
 
 #define LOSS_TEXT	400
 
-/** put_sessions() - print a table of @sessions, an array from depd; 0 or EXIT_FAILURE */
+/** put_sessions() - print depd's array @sessions as a table; 0 or EXIT_FAILURE */
 int put_sessions(struct out *o, const cJSON *sessions);
-/** loss_text() - describe the losses, or write "none"; @text has LOSS_TEXT bytes */
+/** loss_text() - write the losses as text, or "none"; @text has LOSS_TEXT bytes */
 void loss_text(const cJSON *loss, char *text, size_t size);
 
 #endif

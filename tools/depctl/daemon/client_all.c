@@ -14,14 +14,17 @@
 #include "client_all.h"
 #include "tools/depctl/depctl.h"
 
-#define ONCE		64	/* number of instances that are asked at once */
-#define WAIT_MS		2000	/* limit of the wait for their answers */
+#define ONCE		64	/* number of instances that are asked at the same time */
+#define WAIT_MS		2000	/* maximum wait for the answers of these instances */
 
-/* Beginning and end of an answer.  Its text is copied, since doubles cannot hold all numbers. */
+/*
+ * Beginning and end of an answer to "sessions".  The text between them is copied unchanged, because
+ * cJSON stores numbers as doubles, which cannot hold all 64-bit numbers.
+ */
 static const char head[] = "{\"v\":1,\"ok\":true,\"sessions\":[";
 static const char tail[] = "]}";
 
-/** struct other - an instance that is asked */
+/** struct other - connection to the instance of user @uid */
 struct other {
 	struct client c;
 	uid_t uid;
@@ -30,7 +33,7 @@ struct other {
 struct each {
 	struct client *own;
 	cJSON *(*request)(void *arg);
-	/** @one: called when an instance has answered.  Return: true: ask no others */
+	/** @one: called when an instance has answered; returns true to skip all other instances */
 	bool (*one)(void *arg, struct other *o);
 	void *arg;
 };
@@ -48,7 +51,7 @@ static int open_dir(const struct client *c)
 	return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Open an instance's socket.  It must be the user's, and not a symbolic link. */
+/* Open an instance's socket: no symbolic link, and of the same owner as its directory. */
 static int open_socket(int dir, const char *name, uid_t *uid)
 {
 	struct stat st, sock_st;
@@ -82,7 +85,7 @@ static int connect_to(struct other *o, int dir, const char *name)
 	snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d", sock);
 	snprintf(o->c.path, sizeof(o->c.path), "user/%.80s", name);
 	o->c.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* Other errors, such as a full queue, are treated like a missing answer. */
+	/* After other errors, such as a full queue, the instance counts as not answering. */
 	if (o->c.fd >= 0 && connect(o->c.fd, (struct sockaddr *)&a, sizeof(a)) &&
 	    errno == ECONNREFUSED) {
 		close(o->c.fd);
@@ -130,7 +133,7 @@ static void ask_all(struct each *e)
 	if (!d && fd >= 0)
 		close(fd);
 	while (!done && d && (f = readdir(d))) {
-		/* A name with a dot is not a directory, but the record of one. */
+		/* A name with a dot is not an instance's directory, but a file about it. */
 		if (strchr(f->d_name, '.') || connect_to(&o[n], fd, f->d_name))
 			continue;
 		if (++n == ONCE) {
@@ -149,7 +152,7 @@ static void ask_all(struct each *e)
 
 struct sessions {
 	const cJSON *known;	/* sessions of the depd that was asked first */
-	char *text;		/* JSON text of the others, with commas between */
+	char *text;		/* sessions of the other instances: JSON objects and commas */
 	size_t len;
 	bool failed;
 };
@@ -171,8 +174,8 @@ static bool is_known(const cJSON *known, double id)
 }
 
 /*
- * The text between the brackets of the answer.  NULL if depd would not write that answer, or a
- * session in it is not the instance's user's.
+ * Return the text between the brackets of the answer; NULL if its format differs from depd's, or if
+ * a session in it belongs to another user than the instance.
  */
 static const char *inner(const struct other *o, size_t *len)
 {
@@ -199,7 +202,7 @@ static bool add(void *arg, struct other *o)
 	char *more;
 
 	if (!text) {
-		warn("the answer of the instance of user %u is invalid", o->uid);
+		warn("depd's instance for user %u sent an invalid answer", o->uid);
 		return false;
 	}
 	/* Root's own instance has been asked already. */
@@ -265,7 +268,7 @@ static cJSON *request_stop(void *arg)
 	return client_request("stop", ((struct stop_others *)arg)->id);
 }
 
-/* An instance may lie that it has stopped the session, so continue to ask the others. */
+/* A hostile instance may claim that it stopped the session, so ask all instances. */
 static bool stopped(void *arg, struct other *o)
 {
 	struct stop_others *s = arg;

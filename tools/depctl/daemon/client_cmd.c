@@ -9,7 +9,7 @@
 #include "tools/depctl/depctl.h"
 
 const struct argp_option client_options[] = {
-	{ "json", OPT_JSON, NULL, 0, "Print depd's answer, a line of JSON", 1 },
+	{ "json", OPT_JSON, NULL, 0, "Print the answer of depd as one line of JSON", 1 },
 	CLIENT_OPTION_SOCKET,
 	{ 0 }
 };

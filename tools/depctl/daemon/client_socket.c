@@ -15,7 +15,7 @@
 
 #include "client.h"
 
-/* Replaces control characters: the message can have text from another process. */
+/* Replaces control characters: the message can contain text from another process. */
 int client_fail(struct client *c, int err, const char *fmt, ...)
 {
 	va_list ap;
@@ -80,10 +80,11 @@ static int no_connection(struct client *c, int err, const char *path, bool asked
 		return client_fail(c, -ENOENT, "no depd is running; start it with `systemctl start "
 				   "depd' or `depd'");
 	if (err == -EACCES || err == -EPERM)
-		return client_fail(c, -EACCES, "%s: no permission to use this depd; `depd' starts "
-				   "one of your own", path);
+		return client_fail(c, -EACCES, "%s: no permission to use this depd; run `depd' to "
+				   "start your own depd", path);
 	if (err == -EAGAIN)
-		return client_fail(c, -ETIMEDOUT, "%s: depd accepts no connections", path);
+		return client_fail(c, -ETIMEDOUT, "%s: depd does not accept connections: it is "
+				   "stopped or overloaded", path);
 	return client_fail(c, err, "%s: %s", path, strerror(-err));
 }
 

@@ -36,7 +36,7 @@ static const char mark[] = "# EOF\n";
 
 #define MARK (sizeof(mark) - 1)
 
-/* Keep the last bytes received in @tail. */
+/* Keep the last MARK bytes of the received text in @tail. */
 static void keep_tail(char *tail, const char *data, size_t n)
 {
 	size_t keep = n < MARK ? n : MARK;
@@ -51,7 +51,7 @@ static int print_all(struct client *c, struct out *o)
 	char tail[MARK] = "";
 	ssize_t n;
 
-	/* depd sends text without HTTP headers to a client that closes its side. */
+	/* If the client closes its side without a request, depd sends text without HTTP headers. */
 	shutdown(c->fd, SHUT_WR);
 	do {
 		c->in_len = 0;
@@ -67,8 +67,8 @@ static int print_all(struct client *c, struct out *o)
 		return client_fail(c, n, "%s: %s", c->path, n == -ETIMEDOUT ?
 				   "depd does not answer" : strerror(-n));
 	if (memcmp(tail, mark, MARK))
-		return client_fail(c, -EPROTO, "%s: the metrics are cut: no '# EOF' at the end "
-				   "(is this depd's metrics.sock?)", c->path);
+		return client_fail(c, -EPROTO, "%s: the metrics are incomplete: no '# EOF' at the "
+				   "end (is this depd's metrics.sock?)", c->path);
 	return 0;
 }
 

@@ -42,12 +42,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	options, parse, NULL,
 	"Show the kernel module: its version, parameters, counters and sessions.\v"
-	"Sessions of other users are shown to root only.",
+	"Sessions of other users are listed for root only.",
 	NULL, NULL, NULL,
 };
 
-#define REPLACE "`make modules modules_install' where depctl was built, `rmmod adept' and " \
-		"`modprobe adept' replace it"
+#define REPLACE "to replace it, run `make modules modules_install' in depctl's source directory, " \
+		"then `rmmod adept' and `modprobe adept'"
 
 const char *module_error(int err)
 {
@@ -60,12 +60,12 @@ const char *module_error(int err)
 	case -EACCES:
 	case -EPERM:
 		return "no permission: only members of the group adept may use the module; root "
-		       "adds them by `adduser USER adept'";
+		       "can add you by `adduser USER adept'";
 	case -EPROTONOSUPPORT:
 	case -ENOTTY:
 		return "the loaded module has another version than depctl: " REPLACE;
 	case -EPROTO:
-		return "the loaded module has another layout of rings than depctl: " REPLACE;
+		return "the loaded module uses another ring layout than depctl: " REPLACE;
 	case -EDQUOT:
 		return "your sessions, or their memory, have reached the module's limit: see its "
 		       "parameters user_sessions and user_mb";
@@ -74,7 +74,7 @@ const char *module_error(int err)
 	}
 }
 
-/* Read the number in a file of sysfs; false: there is no number. */
+/* Read a number from a sysfs file; false: the file is missing or contains no number. */
 static bool number_in(const char *dir, const char *name, unsigned long long *value)
 {
 	char path[512];

@@ -66,7 +66,7 @@ static void say_condition(struct policy *p, const char *what, const char *patter
 		return;
 	out_text(&p->out, *more ? " and " : " ");
 	out_text(&p->out, what);
-	out_text(&p->out, " fits ");
+	out_text(&p->out, " matches ");
 	out_text(&p->out, pattern);
 	*more = true;
 }
@@ -104,7 +104,7 @@ static void say_how(struct policy *p, const struct policy_rule *r)
 	struct group *g = r->shared ? getgrgid(r->group) : NULL;
 	char size[16];
 
-	out_text(&p->out, r->flags & ADEPT_S_NULL ? "    are recorded and nothing is kept" :
+	out_text(&p->out, r->flags & ADEPT_S_NULL ? "    are recorded, but nothing is stored" :
 			  "    are recorded");
 	if (r->store) {
 		out_text(&p->out, " to ");
@@ -118,11 +118,11 @@ static void say_how(struct policy *p, const struct policy_rule *r)
 		out_printf(&p->out, ", up to %s", human_size(r->max_size, size));
 	if (r->ring_size)
 		out_printf(&p->out, ", with rings of %s", human_size(r->ring_size, size));
-	out_text(&p->out, r->flags & ADEPT_S_DROP ? ", dropping what does not fit" : "");
+	out_text(&p->out, r->flags & ADEPT_S_DROP ? ", dropping data when a ring is full" : "");
 	out_text(&p->out, transport[r->transport]);
 	if (r->level)
 		out_printf(&p->out, ", at level %d", r->level);
-	out_text(&p->out, r->flags & ADEPT_S_NO_FOLLOW ? ", without what they execute" : "");
+	out_text(&p->out, r->flags & ADEPT_S_NO_FOLLOW ? ", without programs they execute" : "");
 	out_text(&p->out, r->flags & ADEPT_S_SELF_CHECK ? ", with address registers" : "");
 	out_text(&p->out, "\n");
 }
@@ -180,7 +180,7 @@ int cmd_policy(int argc, char **argv)
 
 	parse_args(&argp, argc, argv, 0, &p);
 	p.file = p.file ? p.file : CONF;
-	/* depd does not need a file, but here a missing file is an error. */
+	/* depd runs without a configuration file, but this command needs one to check. */
 	f = fopen(p.file, "re");
 	if (!f) {
 		warn("%s cannot be opened: %m", p.file);

@@ -8,7 +8,7 @@
 static const struct argp argp = {
 	client_options, client_parse, NULL,
 	"List the sessions of depd.\v"
-	"Sessions of other users are shown to root only.",
+	"Sessions of other users are listed for root only.",
 	NULL, NULL, NULL,
 };
 

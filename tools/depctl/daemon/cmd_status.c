@@ -13,7 +13,8 @@ enum { OPT_USERS = 258 };
 static bool users;
 
 static const struct argp_option options[] = {
-	{ "users", OPT_USERS, NULL, 0, "What each user has of root's depd; for root", 1 },
+	{ "users", OPT_USERS, NULL, 0, "Show each user's sessions and use of resources (root only)",
+	  1 },
 	{ 0 }
 };
 
@@ -36,8 +37,8 @@ static const struct argp_child children[] = { { &client_argp, 0, NULL, 0 }, { 0 
 
 static const struct argp argp = {
 	options, parse, NULL,
-	"Show the state of depd, its sessions, what lags behind and what was lost.\v"
-	"Sessions of other users are counted, and shown to root only.",
+	"Show the state of depd: sessions, data not stored yet, and losses.\v"
+	"Sessions of other users are counted, but listed for root only.",
 	children, NULL, NULL,
 };
 
@@ -193,7 +194,7 @@ static int show(struct client *c, const struct client_args *a, struct out *o)
 	return users ? show_users(c, a, o) : show_status(c, a, o);
 }
 
-/* The request to send, which depends on --users. */
+/* Return the name of the request to send, which depends on --users. */
 static const char *which(void)
 {
 	return users ? "users" : "status";

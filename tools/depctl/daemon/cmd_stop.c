@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl stop: end the recording; the programs continue.
+ * depctl stop: end recordings of depd; the recorded programs continue.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct stop {
 };
 
 static const struct argp_option options[] = {
-	{ "all", OPT_ALL, NULL, 0, "All sessions that `depctl sessions' shows", 1 },
+	{ "all", OPT_ALL, NULL, 0, "Stop all sessions that `depctl sessions' lists", 1 },
 	CLIENT_OPTION_SOCKET,
 	{ 0 }
 };
@@ -51,7 +51,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!s->n && !s->all)
 			argp_error(state, "which session? `depctl sessions' lists them");
 		if (s->n && s->all)
-			argp_error(state, "--all does not go with an ID");
+			argp_error(state, "--all cannot be combined with an ID");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -62,7 +62,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	options, parse, "ID...",
 	"Stop recording sessions of depd.\v"
-	"Their programs go on, unrecorded; what was recorded is stored.",
+	"The recorded programs continue unrecorded; data recorded so far is stored.",
 	NULL, NULL, NULL,
 };
 
@@ -76,7 +76,7 @@ static int stop_one(struct client *c, uint32_t id)
 	return EXIT_FAILURE;
 }
 
-/* List the numbers of the sessions that have not ended. */
+/* Fill @s->id with the numbers of all sessions that have not ended. */
 static int list_all(struct stop *s, struct client *c)
 {
 	const cJSON *list, *e;

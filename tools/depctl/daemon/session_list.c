@@ -12,13 +12,13 @@
 /* ---- losses ---- */
 
 static const struct {
-	const char *name;	/* member of loss */
+	const char *name;	/* name of the count in depd's JSON object "loss" */
 	bool bytes;
 	const char *text;
 } losses[] = {
 	{ "dropped_bytes", true, "dropped" },
 	{ "discarded_bytes", true, "discarded" },
-	{ "absent_bytes", true, "lost without depd" },
+	{ "absent_bytes", true, "lost while no depd ran" },
 	{ "lost_processes", false, "processes unrecorded" },
 	{ "lost_threads", false, "threads unrecorded" },
 	{ "native_images", false, "programs run natively" },
@@ -26,7 +26,7 @@ static const struct {
 	{ "unfinished_threads", false, "threads killed within a record" },
 	{ "lost_descriptors", false, "descriptors lost" },
 	{ "torn_segments", false, "segments torn" },
-	{ "unfinished_processes", false, "not ended properly" },
+	{ "unfinished_processes", false, "stores not closed" },
 };
 
 #define NLOSSES (sizeof(losses) / sizeof(losses[0]))

@@ -2,10 +2,11 @@
 /*
  * Recognise atomic operations in the source code.
  *
- * Compilers turn an atomic load or store into a plain move.  The type in the debug information
- * often does not show that a word is atomic, for example if a pointer leads to it.  But the debug
- * information has the line and column of each instruction.  An access is atomic if atomic_load(),
- * __atomic_store_n() or a similar name is in the source there.
+ * Compilers turn an atomic load or store into a plain move.  The types in the debug information
+ * often do not show that a word is atomic, for example if it is accessed through a pointer.  But
+ * the debug information has the line and column of each instruction.  An access is atomic if the
+ * source has a call of atomic_load(), __atomic_store_n() or a similar function at this line and
+ * column.
  */
 #include <ctype.h>
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 
 #include "races.h"
 
-#define MOST	(16u << 20)	/* in bytes; a larger file is not taken for source code */
+#define MOST	(16u << 20)	/* maximum size of a source file in bytes */
 
 void race_source_free(struct race_source *s)
 {
@@ -49,7 +50,7 @@ static char *read_all(int fd, size_t size)
 /* Read the source file of @p, unless it changed after the module was built. */
 static void take(struct race_source *s, const struct dep_place *p)
 {
-	/* O_NONBLOCK: the path may name a FIFO now. */
+	/* O_NONBLOCK: open() must not wait if the path is a FIFO by now. */
 	int fd = open(p->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat source, module;
 
@@ -70,7 +71,7 @@ static const char *line_of(const char *text, uint32_t line)
 	return text;
 }
 
-/* True if the name of a compiler's atomic function or of a macro like stdatomic.h's is at @at. */
+/* True if a call of a compiler builtin or a stdatomic.h macro, such as atomic_load(, is at @at. */
 static bool is_operation(const char *at)
 {
 	at += strspn(at, "_");

@@ -9,7 +9,7 @@
 
 #define BASELINE_BYTES	(256u << 20)
 
-/* The entry that has the fingerprint, or the free entry for it. */
+/* Find the hash table entry that has the fingerprint, or the free entry where it belongs. */
 static char *slot_of(const struct races_baseline *k, const char *fingerprint)
 {
 	char digits[16] = "";

@@ -7,7 +7,7 @@
 #include "tools/depctl/depctl.h"
 #include "races.h"
 
-/* To add an analyzer, add a row.  Help, messages and completion use this table. */
+/* All analyzers.  Help, messages and shell completion use this table. */
 static const struct command analyzers[] = {
 	{ "races", query_races, "accesses to the same memory that no synchronisation orders" },
 };
@@ -19,7 +19,7 @@ static void usage(FILE *f)
 	fprintf(f, "Usage: depctl query ANALYZER [OPTION...] STORE\n\n"
 		   "Run an analyzer on a store.\n\n");
 	print_commands(f, analyzers, NANALYZERS);
-	fprintf(f, "\n`depctl query ANALYZER --help' lists the options of one; see also "
+	fprintf(f, "\n`depctl query ANALYZER --help' lists the options of ANALYZER; see also "
 		   "depctl-query(1).\n");
 }
 

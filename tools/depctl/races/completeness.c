@@ -10,7 +10,7 @@
 #include "tools/depctl/depctl.h"
 #include "races.h"
 
-/* Count threads without segments: they leave no gap in the numbers of segments. */
+/* Count threads without segments: gaps in segment numbers do not reveal these threads. */
 static uint64_t count_empty(struct dep_store *store)
 {
 	const struct dep_segment *seg;
@@ -68,26 +68,28 @@ void races_reasons(struct races_reasons *r, const struct races_summary *s)
 	const struct dep_loss *l = &s->loss;
 
 	r->n = 0;
-	add(r, s->gaps, "window lost or unreadable", "windows lost or unreadable");
+	add(r, s->gaps, "gap in the recording of a thread", "gaps in the recordings of threads");
 	add(r, s->disorder, "time a clock ran backwards", "times a clock ran backwards");
-	add(r, s->unsettled, "word was known to be atomic too late",
-	    "words were known to be atomic too late");
-	add(r, s->too_many_threads, "process, or group of them, had too many threads",
-	    "processes, or groups of them, had too many threads");
+	add(r, s->unsettled, "word was found to be atomic only in the last pass",
+	    "words were found to be atomic only in the last pass");
+	add(r, s->too_many_threads, "process or group of processes had too many threads",
+	    "processes or groups of processes had too many threads");
 	add(r, s->unpredicted, "process was analysed for predicted races only in part",
 	    "processes were analysed for predicted races only in part");
 	add(r, s->empty, "thread without a segment", "threads without a segment");
 	add(r, l->lost_threads, "thread ran unrecorded", "threads ran unrecorded");
 	add(r, l->lost_processes, "process ran unrecorded", "processes ran unrecorded");
 	add(r, l->native_images, "program ran unrecorded", "programs ran unrecorded");
-	add(r, l->torn_segments, "segment is torn", "segments are torn");
+	add(r, l->torn_segments, "segment is incomplete or damaged",
+	    "segments are incomplete or damaged");
 	add(r, l->dropped_chunks, "chunk was dropped", "chunks were dropped");
-	add(r, l->absent_chunks, "chunk was lost without depd", "chunks were lost without depd");
-	add(r, l->discarded_bytes, "byte was not kept", "bytes were not kept");
+	add(r, l->absent_chunks, "chunk was lost while no depd ran",
+	    "chunks were lost while no depd ran");
+	add(r, l->discarded_bytes, "byte was not stored", "bytes were not stored");
 	add(r, l->untaken_threads, "thread's last records could not be read",
 	    "threads' last records could not be read");
-	add(r, l->lost_descriptors, "descriptor was not recorded",
-	    "descriptors were not recorded");
+	add(r, l->lost_descriptors, "descriptor of code or a mapping was not recorded",
+	    "descriptors of code or mappings were not recorded");
 	add(r, l->corrupt, "ring or descriptor was invalid",
 	    "rings or descriptors were invalid");
 	if (s->recording)

@@ -15,7 +15,7 @@
 
 #define NICE	10	/* nice value: the programs and depd have priority */
 
-/* Without the byte the recorder was killed. */
+/* If the socket closes before a byte was received, the recorder was killed. */
 int races_recorder_wait(void *arg, unsigned int ms)
 {
 	struct races_recorder *r = arg;
@@ -47,7 +47,7 @@ int races_tail(struct races_report *r, const char *path, int session, int over, 
 		warn("%s", dep_error());
 		return EXIT_FAILURE;
 	}
-	/* depd lets the report be written into the store. */
+	/* depd passes --report with a file in the store: give it the access rights of the store. */
 	if (races_report_fd(r) >= 0 && share_report(races_report_fd(r), path)) {
 		dep_store_close(store);
 		return EXIT_FAILURE;

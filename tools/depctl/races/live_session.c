@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * depctl query races --live: analyse a session while depd records it.  depd passes a read-only
- * descriptor of the session file and sends an event when the session has ended.  The records come
- * from the store, and from the session file what is not stored yet.
+ * descriptor of the session file and sends an event when the session has ended.  Records that are
+ * not stored yet are read from the session file, all others from the store.
  */
 #include <errno.h>
 #include <limits.h>
@@ -47,7 +47,7 @@ static int open_session(struct live *l, const char *socket, int *fd, char *store
 	s = cJSON_GetObjectItemCaseSensitive(l->c.answer, "session");
 	snprintf(store, size, "%s", client_string(s, "store"));
 	if (!l->c.nfds || !*store) {
-		warn("session %u has no store", l->id);
+		warn("session %u has no store, so its races cannot be analysed", l->id);
 		return -1;
 	}
 	*fd = l->c.fds[0];

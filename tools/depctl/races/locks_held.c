@@ -13,7 +13,7 @@ int race_name_lock(struct race_lock *l, struct dep_symbols *symbols, uint32_t pr
 	int err = 0;
 
 	l->stack.n = 0;
-	/* Name the whole lock: the name of its first member would say nothing. */
+	/* Use the lock's name without its first member, which is internal to the C library. */
 	l->named = dep_symbols_object(symbols, process, address, 0, 0, &l->object);
 	if (l->named)
 		race_name_whole(&l->object);
@@ -43,7 +43,7 @@ int race_held_name(struct race_view *v, struct dep_symbols *symbols, int side)
 	for (i = 0; i < a->nheld && !err; i++, l++)
 		err = race_name_lock(&h->lock[i], symbols, a->process, l->address, l->call,
 				     l->ncalls);
-	/* Last, the candidate for a lock of the program itself. */
+	/* The last one is the word at own_address, which may be the program's own lock. */
 	if (!err && a->own_pc)
 		err = race_name_lock(&h->lock[i], symbols, a->process, a->own_address,
 				     &a->own_pc, 1);
@@ -67,8 +67,8 @@ static const char *kind_name(const struct dep_held_lock *l)
 
 static const char *unknown(const struct dep_race_access *a)
 {
-	return a->held_missing & DEP_LOCK_UNSEEN ? "calls of lock functions were not seen" :
-	       a->held_missing & DEP_LOCK_LOST ? "part of what the thread did is missing" : NULL;
+	return a->held_missing & DEP_LOCK_UNSEEN ? "calls of lock functions were not recorded" :
+	       a->held_missing & DEP_LOCK_LOST ? "part of the thread's recording is missing" : NULL;
 }
 
 /* ---- text ---- */
@@ -114,13 +114,13 @@ void race_text_held(struct out *o, const struct race_view *v, int side)
 	for (i = 0; i < a->nheld; i++)
 		text_lock(o, &a->held[i], &name[i]);
 	if (why)
-		out_printf(o, "    locks held%s are not known: %s\n",
-			   a->nheld ? " besides" : "", why);
+		out_printf(o, "    %slocks held are not known: %s\n",
+			   a->nheld ? "other " : "", why);
 	else if (!a->nheld)
 		out_text(o, "    holding no lock of pthreads\n");
 	if (a->nheld || !a->own_pc)
 		return;
-	out_text(o, "    its last locked instruction, possibly of a lock of its own, accessed ");
+	out_text(o, "    its last locked instruction, maybe in the program's own lock, accessed ");
 	race_text_lock(o, &name[a->nheld], a->own_address);
 	out_text(o, " in ");
 	race_text_place(o, &name[a->nheld].stack.place[name[a->nheld].stack.own]);
@@ -164,7 +164,7 @@ void race_json_held(struct json *j, const struct race_view *v, int side)
 	json_close(j, '}');
 }
 
-/* ---- for messages ---- */
+/* ---- short descriptions for SARIF messages ---- */
 
 void race_say_lock(char *text, size_t size, const struct race_view *v, int side, size_t i)
 {
@@ -190,7 +190,7 @@ void race_say_held(char *text, size_t size, const struct race_view *v, int side)
 		n += (size_t)snprintf(text + n, size - n, "%s%s", i ? ", " : "holding ", lock);
 	}
 	if (why && n < size)
-		snprintf(text + n, size - n, "%slocks not known since %s", n ? ", other " : "",
+		snprintf(text + n, size - n, "%slocks not known because %s", n ? ", other " : "",
 			 why);
 	else if (!a->nheld)
 		snprintf(text, size, "holding no lock of pthreads");

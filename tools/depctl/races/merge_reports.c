@@ -17,7 +17,10 @@ static uint64_t hash(const char *s)
 	return s ? XXH3_64bits(s, strlen(s)) : 0;
 }
 
-/* Hash an access: its source line and those of inlined calls; without lines the instruction. */
+/*
+ * Hash the source line of an access and the lines of the calls into which it is inlined; without
+ * lines, hash the instruction's offset.
+ */
 static XXH128_hash_t side_of(const struct race_view *v, int side)
 {
 	const struct race_stack *s = &v->stack[side];

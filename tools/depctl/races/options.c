@@ -12,32 +12,34 @@ enum {
 
 static const struct argp_option options[] = {
 	{ "all", OPT_ALL, NULL, 0,
-	  "Also report races that depend on a condition, and races inside of the C library", 1 },
+	  "Also report uncertain races and races inside of the C library; see depctl-query(1)", 1 },
 	{ "predict", OPT_PREDICT, NULL, 0,
 	  "Also report races that did not happen, but can with another timing of locks", 1 },
 	{ "error-exitcode", OPT_ERROR, "N", 0, "Exit with N if there are races", 1 },
-	{ "jobs", 'j', "N", 0, "Threads that recover (default: one per processor)", 1 },
+	{ "jobs", 'j', "N", 0, "Recover with N threads (default: one per processor)", 1 },
 	{ "suppressions", OPT_SUPPRESSIONS, "FILE", 0,
 	  "Leave out races that match FILE, in the format of ThreadSanitizer or Valgrind; may be "
 	  "repeated", 2 },
-	{ "new-since", OPT_NEW_SINCE, "STORE", 0, "Leave out races that are in STORE, too", 2 },
+	{ "new-since", OPT_NEW_SINCE, "STORE", 0, "Leave out races that are also found in STORE",
+	  2 },
 	{ "baseline", OPT_BASELINE, "FILE", 0,
-	  "Leave out races that are in FILE, a saved --json", 2 },
+	  "Leave out races that are in FILE, saved output of --json", 2 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 3 },
 	{ "sarif", OPT_SARIF, NULL, 0, "Print SARIF 2.1.0", 3 },
 	{ "print-suppressions", OPT_PRINT, "FORMAT", 0,
-	  "Print suppressions for the races instead, for tsan or valgrind", 3 },
+	  "Print suppressions for the races instead of a report; FORMAT is tsan or valgrind", 3 },
 	{ "report", OPT_REPORT, "FILE", 0, "Write the report to FILE", 3 },
 	{ "all-frames", OPT_ALL_FRAMES, NULL, 0,
-	  "Print stacks with the frames that are internal to the C library", 3 },
-	{ "verbose", 'v', NULL, 0, "Also list suppressions that matched nothing", 3 },
+	  "Also print stack frames that are internal to the C library", 3 },
+	{ "verbose", 'v', NULL, 0, "Also list suppressions that matched no race", 3 },
 	{ 0 }
 };
 
 static void set_form(struct races_options *o, enum races_form form, struct argp_state *state)
 {
 	if (o->form != RACES_TEXT && o->form != form)
-		argp_error(state, "only one of --json, --sarif and --print-suppressions");
+		argp_error(state, "only one of --json, --sarif and --print-suppressions can be "
+			   "given");
 	o->form = form;
 }
 

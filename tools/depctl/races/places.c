@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Places in the source code, and stacks of places: names and output. */
+/* Names and output of places in the source code, and of call stacks. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ void race_find_main(struct race_stack *s)
 	s->own = s->main;
 }
 
-/* True for _start(), which is code of the program below the C library's start function. */
+/* True for the program's _start(), which called the C library's start function. */
 static bool is_start_code(const struct race_stack *s, size_t i)
 {
 	const struct dep_place *p = &s->place[i];
@@ -57,7 +57,7 @@ bool race_is_internal(const struct race_stack *s, size_t i)
 
 	while (last && (race_in_system(s->place[last - 1].module) || is_start_code(s, last - 1)))
 		last--;
-	/* A stack without program code: all of its places may matter. */
+	/* The stack has no program code: treat none of its places as internal. */
 	if (!last)
 		return false;
 	return i >= last || (race_in_system(s->place[i].module) &&

@@ -26,7 +26,7 @@ static void text_frame(struct out *o, const struct dep_place *p, bool location)
 	out_text(o, " (");
 	out_plain(o, p->module);
 	out_printf(o, "+0x%llx", (unsigned long long)p->offset);
-	/* Without a name: the function can be found later by build-id and offset. */
+	/* The function has no name, but it can be found later by build-id and offset. */
 	if (!p->function && *p->build_id) {
 		out_text(o, ", build-id ");
 		out_plain(o, p->build_id);
@@ -34,7 +34,7 @@ static void text_frame(struct out *o, const struct dep_place *p, bool location)
 	out_text(o, ")\n");
 }
 
-/* Print a stack.  Frames that are left out count in the numbers. */
+/* Print a stack.  Frames that are not printed are numbered as well. */
 static void text_stack(struct out *o, const struct race_stack *s, bool all)
 {
 	size_t i;
@@ -47,7 +47,7 @@ static void text_stack(struct out *o, const struct race_stack *s, bool all)
 	}
 }
 
-/* The thread's name, or NULL if it only inherited the name of its creator. */
+/* Get the thread's name; NULL if it has none, or the same name as its creator (inherited). */
 static const char *given_name(const struct race_view *v, uint32_t thread)
 {
 	const struct dep_thread *t = thread_of(v->store, thread);
@@ -179,7 +179,7 @@ void race_print_suspect(struct out *o, const struct race_view *v)
 {
 	const struct dep_race *r = v->race;
 
-	out_text(o, "depctl: seems to be a race: ");
+	out_text(o, "depctl: suspected race: ");
 	out_text(o, race_access_name(&r->access[1]));
 	text_where(o, &v->stack[1]);
 	out_text(o, ", earlier ");

@@ -14,17 +14,17 @@ enum { OPT_LIVE = 600, OPT_DEPD, OPT_TAIL_FDS };
 struct query {
 	const char *path;
 	bool live;
-	uint32_t session;		/* with @live, instead of @path */
+	uint32_t session;		/* with @live: number of depd's session */
 	const char *socket;
 	bool tail;
-	int ring, over;			/* with @tail: descriptors from depd */
+	int ring, over;			/* with @tail: session file and socket, from depd */
 	struct races_options how;
 };
 
 static error_t take_session(struct query *q, const char *arg, struct argp_state *state)
 {
 	if (q->session)
-		argp_error(state, "one session at a time");
+		argp_error(state, "only one session can be analysed at a time");
 	q->session = (uint32_t)parse_number(state, "SESSION", arg, 1, UINT32_MAX);
 	return 0;
 }

@@ -28,7 +28,7 @@ bool race_in_system(const char *module)
 	return is_libc(module) || is_loader(module);
 }
 
-/* Strip a function's name of underscores and of the prefix for the library's internal calls. */
+/* Skip leading underscores of a function's name, and glibc's prefix GI_ of internal functions. */
 static const char *plain_name(const char *function)
 {
 	while (*function == '_')
@@ -60,7 +60,7 @@ static bool is_for_caller(const char *function)
 	       !begins_with_any(function, others, sizeof(others) / sizeof(others[0]));
 }
 
-/* True if @function is @name, or a clone or part of it, whose names have a suffix after a dot. */
+/* True if @function is @name, or a clone or part of @name: @name with a suffix after a dot. */
 static bool is_named(const char *function, const char *name)
 {
 	size_t n = strlen(name);
@@ -71,14 +71,14 @@ static bool is_named(const char *function, const char *name)
 static bool makes_threads(const char *function)
 {
 	function = plain_name(function);
-	/* pthread_detach() and pthread_kill() check under the thread's lock whether it exists. */
+	/* pthread_detach() and pthread_kill() use the internal lock of the other thread. */
 	return begins(function, "pthread_create") || begins(function, "nptl_") ||
 	       begins(function, "pthread_detach") || begins(function, "pthread_kill") ||
 	       is_named(function, "start_thread") || is_named(function, "allocate_stack") ||
 	       is_named(function, "deallocate_stack");
 }
 
-/* True for a string function, which reads whole vectors and so past the end of the string. */
+/* True for a read by a string function: it reads whole vectors, also after the string's end. */
 static bool reads_too_much(struct dep_symbols *symbols, const struct dep_race *r, int side)
 {
 	static const char *const names[] = { "str", "wcs", "rawmem", "memchr", "memrchr" };
@@ -95,7 +95,7 @@ static bool reads_too_much(struct dep_symbols *symbols, const struct dep_race *r
 	return begins_with_any(function, names, sizeof(names) / sizeof(names[0]));
 }
 
-/* Called for all code that ran.  It must be cheap: it does not read debug information. */
+/* Called for all code that ran, so it must be fast: it does not read debug information. */
 enum dep_code race_code(void *arg, uint32_t process, uint64_t pc)
 {
 	struct dep_place p;
@@ -111,7 +111,7 @@ enum dep_code race_code(void *arg, uint32_t process, uint64_t pc)
 	return p.function && is_for_caller(p.function) ? DEP_CODE_CALLER : DEP_CODE_LIBRARY;
 }
 
-/* True if both names, up to a dot, are the same: compilers name parts of a function so. */
+/* True if the names are equal up to a dot: compilers name parts of a function NAME.SUFFIX. */
 static bool is_same(const char *a, const char *b)
 {
 	size_t n = strcspn(a, ".");
@@ -119,7 +119,7 @@ static bool is_same(const char *a, const char *b)
 	return n == strcspn(b, ".") && !strncmp(a, b, n);
 }
 
-/* False for code without a name, such as a PLT entry: it is not known where it ends. */
+/* False if @from is in code without a name, such as a PLT entry: its end is not known. */
 bool race_leaves(struct dep_symbols *symbols, uint32_t process, uint64_t from, uint64_t to)
 {
 	struct dep_place a, b;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A report of races.  Suppressions and baselines are read first, so that a wrong file name is
- * reported before the analysis or the command starts.
+ * A report of races: find races, filter and print them.  Suppressions and baselines are read first,
+ * so that a wrong file name is reported before the analysis or the command starts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,15 +15,15 @@
 struct races_report {
 	const struct races_options *how;
 	struct suppressions suppressions;
-	struct races_baseline known;	/* no news */
-	struct races_baseline printed;	/* suppressions */
+	struct races_baseline known;	/* races of --baseline and --new-since */
+	struct races_baseline printed;	/* suppression entries that were printed */
 	struct races_baseline reported;	/* suspected races printed during the recording */
 	int fd;				/* file of --report, or -1 */
 	const struct dep_live_options *tail;	/* NULL: the store is complete */
 	bool live;
 };
 
-/* An analysis of a store, and its results. */
+/* The analysis of one store, and its results. */
 struct asked {
 	struct dep_store *store;
 	struct dep_symbols *symbols;
@@ -50,8 +50,8 @@ static bool is_wanted(struct races_report *r, const struct race_view *v)
 }
 
 /*
- * Print a suspected race, if it was not printed yet.  It is written as one line, since the recorded
- * command can write to the same terminal.
+ * Print a suspected race, if it was not printed yet.  Print it as one line, since the recorded
+ * command can write to the same terminal in between.
  */
 static void tell_suspect(void *arg, const struct dep_race *race)
 {
@@ -280,7 +280,7 @@ static void end(const struct races_report *r, struct json *j, const struct races
 	else if (r->how->form == RACES_SARIF)
 		races_end_sarif(j, s);
 	else if (!s->complete)
-		warn("there may be more races: not everything is known that ran");
+		warn("there may be more races: a part of the execution was not recorded");
 }
 
 static void one_race(struct races_report *r, struct json *j, struct races_summary *s,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Races as SARIF 2.1.0.  Each is a result at the place of the earlier access; the later access and
- * the creation of the threads are related places.  Each of the two threads has a flow.
+ * Print races as SARIF 2.1.0.  A race is a result at the location of the earlier access.  The later
+ * access and the creation of the threads are related locations.  Each of the two threads has a
+ * thread flow.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +15,8 @@ static const struct rule {
 } rules[RACE_RANKS] = {
 	[RACE_CERTAIN] = {
 		"data-race", "DataRace", "error", "Data race",
-		"Two threads access the same memory, at least one of them writes, and nothing "
-		"orders the two accesses.",
+		"Two threads access the same memory, at least one of them writes, and no "
+		"synchronisation orders the two accesses.",
 		"Let both threads hold the same lock, make the variable atomic, or let one thread "
 		"wait for the other between the two accesses.",
 	},
@@ -23,26 +24,26 @@ static const struct rule {
 		"data-race-unless-atomic", "DataRaceUnlessAtomic", "warning",
 		"Data race, unless the variable is atomic",
 		"One of the accesses is a plain load or store of a word that other code accesses "
-		"by locked instructions, or that a thread waited for in a loop. Compilers make "
-		"such loads and stores of atomic ones.",
-		"If the variable is no atomic one in the source, make it one; else there is "
+		"by locked instructions, or that a thread waited for in a loop. Compilers "
+		"translate atomic loads and stores into such plain instructions.",
+		"If the variable is not atomic in the source, make it atomic; otherwise there is "
 		"nothing to do.",
 	},
 	[RACE_UNLESS_OVERREAD] = {
 		"data-race-unless-overread", "DataRaceUnlessOverread", "note",
 		"Data race, unless a string function overreads",
-		"One of the accesses is a read by a function like strlen, which reads more than "
-		"it looks at.",
-		"If what the other thread writes is after the end of the string, there is "
-		"nothing to do.",
+		"One of the accesses is a read by a function like strlen, which reads whole "
+		"vectors and so also bytes after the end of the string.",
+		"If the other thread writes only after the end of the string, there is nothing to "
+		"do.",
 	},
 	[RACE_UNLESS_SPECULATIVE] = {
 		"data-race-unless-speculative-load", "DataRaceUnlessSpeculativeLoad", "note",
 		"Data race, unless a load is speculative",
-		"One of the accesses is a load whose value is used under a condition. Compilers "
-		"make such loads where the source loads only if the condition holds.",
-		"If the source does not access the variable where the condition does not hold, "
-		"and the other thread does not write it where it holds, there is nothing to do.",
+		"One of the accesses is a load whose value is used only under a condition. "
+		"Compilers may move such a load before its condition.",
+		"If the source reads the variable only if the condition is true, and the other "
+		"thread never writes the variable while it is true, there is nothing to do.",
 	},
 	[RACE_IN_LIBRARY] = {
 		"data-race-in-library", "DataRaceInLibrary", "note",
@@ -201,8 +202,8 @@ void race_print_sarif(struct json *j, const struct race_view *v)
 	race_say_witness(how, sizeof(how), v);
 	snprintf(times, sizeof(times), " It happened %llu time%s.",
 		 (unsigned long long)v->race->count, v->race->count == 1 ? "" : "s");
-	snprintf(text, sizeof(text), "%s%s: %s%s%llu bytes, %s, and %s, with nothing that orders "
-		 "them.%s", v->race->predicted ? "Predicted: " : "", rule->brief,
+	snprintf(text, sizeof(text), "%s%s: %s%s%llu bytes, %s, and %s, not ordered by "
+		 "synchronisation.%s", v->race->predicted ? "Predicted: " : "", rule->brief,
 		 v->named ? v->object.name : "", v->named ? ", " : "",
 		 (unsigned long long)v->race->size, access[0], access[1],
 		 v->race->predicted ? how : times);
@@ -278,7 +279,7 @@ void races_begin_sarif(struct json *j)
 	json_close(j, ']');
 	json_close(j, '}');
 	json_close(j, '}');
-	/* Without this member columns are in UTF-16 code units. */
+	/* Without this member, SARIF readers count columns in UTF-16 code units. */
 	json_str(j, "columnKind", "unicodeCodePoints");
 	json_array(j, "results");
 }

@@ -7,7 +7,7 @@
 #include "tools/depctl/depctl.h"
 #include "races.h"
 
-/* True if @text was not printed yet.  If memory runs out it is printed again. */
+/* Return true if @text was not printed yet, and remember it; out of memory: do not remember it. */
 static bool is_new(struct races_baseline *printed, const char *text)
 {
 	XXH128_hash_t h = XXH3_128bits(text, strlen(text));
@@ -22,8 +22,8 @@ static bool is_new(struct races_baseline *printed, const char *text)
 }
 
 /*
- * True if the name lacks the parameters that other tools print.  DWARF has no linkage name, and so
- * no parameters, of a static C++ function that is inlined.
+ * True if the function's name lacks the parameters that other tools print.  For an inlined static
+ * C++ function, DWARF has no linkage name, which would contain the parameters.
  */
 static bool is_cut(const struct dep_place *p)
 {
@@ -45,7 +45,7 @@ static void for_tsan(char *text, size_t size, const struct race_view *v)
 
 	n = (size_t)snprintf(text, size, "race%s:%s", s->own ? "" : "_top",
 			     p->function ? "^" : "");
-	/* The format cannot escape its special characters. */
+	/* The format cannot escape '$', so use '*', which matches any text. */
 	for (i = n; *name && i + 3 < size; name++)
 		text[i++] = *name == '$' ? '*' : *name;
 	if (p->function && !is_cut(p))
@@ -55,9 +55,9 @@ static void for_tsan(char *text, size_t size, const struct race_view *v)
 }
 
 /*
- * An entry for Valgrind has the stack from the access to the program code that the C library
- * called.  Frames that Helgrind shows differently become "...": those of the C library, which
- * Helgrind replaces by functions of its own, and inlined functions.
+ * An entry for Valgrind has the frames from the access up to the last program code before the C
+ * library's start function.  Frames that Helgrind shows differently become "...": C library
+ * functions, which Helgrind replaces by its own functions, and inlined functions.
  */
 static void for_valgrind(char *text, size_t size, const struct race_view *v, int side)
 {
@@ -96,7 +96,10 @@ void race_print_entry(struct out *o, const struct race_view *v, enum races_form 
 	char text[SUPPRESSION_FRAMES * 2048 + 1024];
 	int side, last = form == RACES_FOR_TSAN ? 1 : 0;
 
-	/* ThreadSanitizer matches both accesses, Helgrind only the second one of its own run. */
+	/*
+	 * One entry suffices for ThreadSanitizer, which matches it with both accesses.  Helgrind
+	 * matches only the access that is second in its own run, so print an entry for each.
+	 */
 	for (side = 1; side >= last; side--) {
 		if (form == RACES_FOR_TSAN)
 			for_tsan(text, sizeof(text), v);

@@ -11,7 +11,7 @@
 struct parser {
 	struct suppressions *to;
 	const char *file;
-	char *at, *end;		/* text that is not parsed yet */
+	char *at, *end;		/* beginning and end of the text that is not parsed yet */
 	uint32_t line;
 	struct suppressions_error *e;
 };
@@ -28,7 +28,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The next line that is not empty or a comment, without blanks around it; NULL: there is none. */
+/* Get the next line that is not empty or a comment, without surrounding blanks; NULL: none. */
 static char *next_line(struct parser *p)
 {
 	char *line, *end;
@@ -104,7 +104,7 @@ static int parse_pattern(struct parser *p, const char *line)
 
 /* ---- Valgrind's format ---- */
 
-/* Return: 1 if "TOOL,TOOL..:KIND" is about races, otherwise 0; -EINVAL: another line. */
+/* Return: 1 if @line, "TOOL,TOOL..:KIND", is about races; 0 if not; -EINVAL: wrong syntax. */
 static int is_race(const char *line)
 {
 	const char *colon = strchr(line, ':'), *tool = line;
@@ -148,7 +148,7 @@ static int parse_frame(struct parser *p, struct suppression_frame *f, char *line
 	return 0;
 }
 
-/* Parse the frames up to "}".  Suppressions of other tools may have other lines, too. */
+/* Parse the frames up to "}".  Skip the lines of suppressions that are not about races. */
 static int parse_frames(struct parser *p, struct suppression *s, uint32_t begun)
 {
 	struct suppression_frame f[SUPPRESSION_FRAMES];
@@ -174,7 +174,7 @@ static int parse_frames(struct parser *p, struct suppression *s, uint32_t begun)
 	if (s->kind == SUPPRESS_USELESS)
 		return 0;
 	if (!some)
-		return fail(p, begun, "only ... as frames would match everything");
+		return fail(p, begun, "the frames are all ..., which would match every race");
 	s->frame = malloc(n * sizeof(*f));
 	if (!s->frame)
 		return -ENOMEM;
@@ -204,7 +204,7 @@ static int parse_block(struct parser *p)
 
 /* ---- both formats ---- */
 
-/* Copy the text, with room for a NUL after the last line.  suppressions_free() frees the copy. */
+/* Copy the text, with one byte more for a NUL.  suppressions_free() frees the copy. */
 static char *keep(struct suppressions *s, const char *text, size_t size)
 {
 	char **more = realloc(s->text, (s->ntexts + 1) * sizeof(*more));

@@ -28,16 +28,16 @@
 #define SUPPRESSIONS_BYTES	(4u << 20)	/* maximum size of a file */
 #define SUPPRESSION_FRAMES	24		/* maximum, the same as Valgrind's */
 
-/** struct race_stack - places, innermost first */
+/** struct race_stack - a call stack: places in the source, innermost first */
 struct race_stack {
 	struct dep_place *place;
 	size_t n, room;
-	size_t main;	/* the first place outside the C library; 0 if all are in it */
-	size_t own;	/* the first one from @main on outside system headers, or @main */
+	size_t main;	/* index of the first place outside the C library; 0: all are inside */
+	size_t own;	/* index of the first place from @main on not in /usr/, or @main */
 };
 
 enum suppression_kind {
-	SUPPRESS_USELESS,	/* for other kinds of reports than races */
+	SUPPRESS_USELESS,	/* suppresses other reports than races: has no effect here */
 	SUPPRESS_RACE, SUPPRESS_TOP, SUPPRESS_LIB,
 	SUPPRESS_FRAMES,	/* in Valgrind's format */
 };
@@ -50,7 +50,7 @@ struct suppression_frame {
 	uint32_t line;		/* with FRAME_SRC; 0: any line */
 };
 
-/** struct suppression - @text: its line in the file, or its name in Valgrind's format */
+/** struct suppression - @text is the line in the file or, in Valgrind's format, the name */
 struct suppression {
 	enum suppression_kind kind;
 	const char *file, *text, *pattern;
@@ -60,7 +60,7 @@ struct suppression {
 	uint64_t races;		/* number of races that this suppression matched first */
 };
 
-/** struct suppressions - zeroed: none */
+/** struct suppressions - list of suppressions; all zero: empty */
 struct suppressions {
 	struct suppression *v;
 	size_t n, room;
@@ -75,7 +75,7 @@ struct suppressions_error {
 
 /**
  * suppressions_parse() - add the suppressions in @text, which has @size bytes
- * @file: name of the file; the caller keeps it as long as @s
+ * @file: name of the file; must stay valid as long as @s
  *
  * Return: 0, -EINVAL with *@e, or -ENOMEM.
  */

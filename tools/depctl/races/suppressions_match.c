@@ -6,7 +6,7 @@
 
 /* ---- ThreadSanitizer's format ---- */
 
-/* Find the first @n bytes of @part in @s; NULL: not found. */
+/* Search @s for the first @n bytes of @part; NULL: not found. */
 static const char *find(const char *s, const char *part, size_t n)
 {
 	return memmem(s, strlen(s), part, n);
@@ -28,7 +28,7 @@ bool suppression_fits(const char *pattern, const char *s)
 			pattern++;
 			continue;
 		}
-		/* Like ThreadSanitizer, ignore what follows a $. */
+		/* Like ThreadSanitizer, ignore the rest of the pattern after a $. */
 		if (*pattern == '$')
 			return !*s || star;
 		n = strcspn(pattern, "*$");
@@ -48,7 +48,7 @@ static bool fits_place(const char *pattern, const struct dep_place *p)
 	       suppression_fits(pattern, p->file) || suppression_fits(pattern, p->module);
 }
 
-/* True if the pattern matches the name of the member or element, or that of its variable. */
+/* True if the pattern matches @name, as "queue.head[3]", or the variable's name alone ("queue"). */
 static bool fits_variable(const char *pattern, const char *name)
 {
 	char whole[256];
@@ -82,7 +82,7 @@ static bool fits_stack(const struct suppression *s, const struct race_stack *k)
 
 /* ---- Valgrind's format ---- */
 
-/* True if the pattern matches all of @s; * stands for any characters, ? for one. */
+/* True if the pattern matches all of @s; * stands for any characters, ? for one character. */
 static bool glob(const char *pattern, const char *s)
 {
 	const char *star = NULL, *from = NULL;
@@ -120,7 +120,7 @@ static bool fits_frame(const struct suppression_frame *f, const struct dep_place
 	       (glob(f->pattern, p->file) || (base && glob(f->pattern, base + 1)));
 }
 
-/* Match the suppression's frames with the innermost frames; further frames do not matter. */
+/* Match the suppression's frames with the innermost frames of the stack; ignore outer frames. */
 static bool fits_frames(const struct suppression *s, const struct race_stack *k)
 {
 	size_t i = 0, f = 0, any = s->nframes, from = 0;

@@ -54,7 +54,7 @@ static void add(XXH3_state_t *h, const char *s)
 	XXH3_128bits_update(h, s, strlen(s) + 1);
 }
 
-/* Hash the function.  Without symbols hash the build-id of the file and the offset in it. */
+/* Hash the function and its file name; without symbols, the file's build-id and the offset. */
 static void add_place(XXH3_state_t *h, const struct dep_place *p)
 {
 	const char *base = strrchr(p->module, '/');
@@ -66,12 +66,12 @@ static void add_place(XXH3_state_t *h, const struct dep_place *p)
 		return;
 	}
 	add(h, *p->build_id ? p->build_id : p->module);
-	/* Memory that no file backs has another address in each run. */
+	/* Hash no offset for anonymous memory: its address differs from run to run. */
 	snprintf(offset, sizeof(offset), "%llx", base ? (unsigned long long)p->offset : 0);
 	add(h, offset);
 }
 
-/* Hash the kind of access and the functions up to the first one of the program, with inlining. */
+/* Hash the kind of access and the stack up to the first function of the program. */
 static XXH128_hash_t hash_side(XXH3_state_t *h, const struct race_view *v, int side)
 {
 	const struct race_stack *s = &v->stack[side];
@@ -87,7 +87,7 @@ static XXH128_hash_t hash_side(XXH3_state_t *h, const struct race_view *v, int s
 	return XXH3_128bits_digest(h);
 }
 
-/* Leave out array indices: which element races first differs from run to run. */
+/* Hash the variable's name without array indices: the first racing element differs between runs. */
 static void add_variable(XXH3_state_t *h, const char *name)
 {
 	char plain[sizeof(((struct dep_object *)0)->name)];
@@ -116,7 +116,7 @@ static int make_fingerprint(struct race_view *v)
 	side[0] = hash_side(h, v, 0);
 	side[1] = hash_side(h, v, 1);
 	XXH3_128bits_reset(h);
-	/* Which access comes first differs from run to run, too. */
+	/* Sort the two hashes: the order of the accesses differs from run to run. */
 	if (XXH128_cmp(&side[0], &side[1]) > 0) {
 		all = side[0];
 		side[0] = side[1];

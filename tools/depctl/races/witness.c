@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Print the witness of a predicted race: an order of events in which the race happens. */
+/* Print the witness of a predicted race: an order of the threads' steps in which it happens. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ void race_witness_free(struct race_view *v)
 	free(v->step);
 }
 
-/* The access that the step ends before. */
+/* Get the racing access of the step's thread; the step ends before this access. */
 static const struct dep_race_access *access_of(const struct race_view *v, const struct dep_step *s)
 {
 	return &v->race->access[v->race->access[0].thread != s->thread];
@@ -82,8 +82,8 @@ static void text_end(struct out *o, const struct race_view *v, const struct dep_
 		return;
 	}
 	if (!name->end.n) {
-		out_text(o, s->end == DEP_STEP_AFTER ? " runs as far as others need it\n" :
-							" runs until it needs another thread\n");
+		out_text(o, s->end == DEP_STEP_AFTER ? " runs until no thread waits for it\n" :
+							" runs until it must wait for a thread\n");
 		return;
 	}
 	out_text(o, s->end == DEP_STEP_AFTER ? " runs through " : " runs up to ");
@@ -96,7 +96,7 @@ static void text_sections(struct out *o, const struct dep_step *s, const struct 
 	size_t i;
 
 	if (s->nsections > shown(s))
-		out_printf(o, "       takes %llu locks, at last\n",
+		out_printf(o, "       takes %llu locks; the last ones:\n",
 			   (unsigned long long)s->nsections);
 	for (i = 0; i < shown(s); i++) {
 		out_text(o, "       takes ");
@@ -119,7 +119,8 @@ void race_text_witness(struct out *o, const struct race_view *v)
 
 	if (!r->predicted)
 		return;
-	out_text(o, "  it did not happen in the recorded order, but can happen in this one:\n");
+	out_text(o, "  the race did not happen in the recorded order, but can happen in this "
+		    "order:\n");
 	for (i = 0; i < r->nsteps; i++) {
 		out_printf(o, "    %zu. thread %u%s", i + 1, r->step[i].tid,
 			   r->step[i].tid == v->main_tid[1] ? " (main)" : "");
@@ -127,7 +128,7 @@ void race_text_witness(struct out *o, const struct race_view *v)
 		text_sections(o, &r->step[i], &v->step[i]);
 	}
 	if (r->more_steps)
-		out_printf(o, "    and %llu steps more, up to both accesses\n",
+		out_printf(o, "    %llu more steps lead to both accesses\n",
 			   (unsigned long long)r->more_steps);
 }
 
@@ -176,8 +177,8 @@ void race_say_witness(char *text, size_t size, const struct race_view *v)
 	*text = '\0';
 	if (!r->predicted)
 		return;
-	n = (size_t)snprintf(text, size, " It did not happen in the order that was recorded, "
-			     "but can if");
+	n = (size_t)snprintf(text, size, " The race did not happen in the recorded order, "
+			     "but can happen if");
 	for (i = 0; i < r->nsteps && n < size; i++) {
 		const struct dep_step *s = &r->step[i];
 		const struct race_stack *end = &v->step[i].end;
@@ -190,7 +191,7 @@ void race_say_witness(char *text, size_t size, const struct race_view *v)
 			n += (size_t)snprintf(text + n, size - n, "%.100s line %u is done",
 					      p->function ? p->function : p->module, p->line);
 		else if (n < size && s->end == DEP_STEP_AFTER)
-			n += (size_t)snprintf(text + n, size - n, "no more is needed");
+			n += (size_t)snprintf(text + n, size - n, "no thread waits for it");
 	}
 	if (n < size)
 		snprintf(text + n, size - n, r->more_steps ? ", and so on." : ".");

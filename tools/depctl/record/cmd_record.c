@@ -16,7 +16,7 @@
 #include "tools/depctl/depctl.h"
 #include "record.h"
 
-/* Record through depd if it runs, otherwise or with --alone by a collector. */
+/* Record through depd if depd runs; without depd, or with --alone, by a collector process. */
 static int record(const struct record_options *o, const struct dep_caller_state *native,
 		  struct recorded *out)
 {
@@ -32,13 +32,13 @@ static int record(const struct record_options *o, const struct dep_caller_state 
 		return ret == RECORD_ELSEWHERE ? record_here(o, native, out) : ret;
 	}
 	if (o->socket || ret != -ENOENT) {
-		warn("%s%s", c.why, o->socket ? "" : "; --alone does without it");
+		warn("%s%s", c.why, o->socket ? "" : "; use --alone to record without depd");
 		return 1;
 	}
 	return record_here(o, native, out);
 }
 
-/* The exit status of depctl, in the shell's encoding. */
+/* Compute the exit status of depctl: 128 + the signal if the command was killed by a signal. */
 static int exit_status(int ret, const struct recorded *r)
 {
 	if (ret > 0)
@@ -47,15 +47,16 @@ static int exit_status(int ret, const struct recorded *r)
 		return 128 + WTERMSIG(r->status);
 	if (!WIFEXITED(r->status))
 		return EXIT_FAILURE;
-	/* If the recording failed, depctl must not exit with 0. */
+	/* If the recording failed, depctl must not exit with 0, even if the command did. */
 	if (!WEXITSTATUS(r->status) && (ret || r->failed))
 		return EXIT_FAILURE;
 	return WEXITSTATUS(r->status);
 }
 
 /*
- * Open those of the descriptors 0 to 2 that are closed.  Otherwise depctl's own files would get
- * these numbers, and messages would be written to them.  The command still finds them closed.
+ * Open /dev/null for closed standard descriptors (0 to 2).  Otherwise a file that depctl opens
+ * could get such a number, and messages would be written to it.  In the command these descriptors
+ * are closed again.
  */
 static int fill_standard_fds(void)
 {
@@ -82,7 +83,7 @@ int cmd_record(int argc, char **argv)
 	if (!ret)
 		ret = fill_standard_fds();
 	if (ret) {
-		warn("cannot see which files are open: %s%s", strerror(-ret),
+		warn("cannot determine which files are open: %s%s", strerror(-ret),
 		     ret == -ENOENT ? "; /proc must be mounted" :
 		     ret == -EMFILE ? "; see `ulimit -n'" : "");
 		return EXIT_FAILURE;
@@ -98,7 +99,7 @@ int cmd_record(int argc, char **argv)
 		record_races_end(&races);
 	}
 	signals_end();
-	/* End by the same signal as the command, unless another status is to be reported. */
+	/* End by the signal that killed the command, unless races changed the exit status. */
 	if (ret <= 0 && status == own && WIFSIGNALED(r.status))
 		signals_die(WTERMSIG(r.status));
 	return status;

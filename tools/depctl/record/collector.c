@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The collector of `depctl record --alone'.  recorder.h shows the processes.
+ * The collector process of `depctl record --alone'.  recorder.h shows how the processes work
+ * together.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,8 +27,8 @@
 
 struct record {
 	struct record_options o;
-	const char *dir;	/* "": no store */
-	int sock;		/* to depctl */
+	const char *dir;	/* directory of the store; "": no store */
+	int sock;		/* socket to depctl */
 	bool alone;		/* depctl has ended */
 	struct dep_session session;
 	struct dep_target target;
@@ -39,7 +40,7 @@ struct record {
 	struct dep_ending ending;
 	bool made;		/* the store was created */
 	bool native;		/* the command runs unrecorded */
-	bool privileged;	/* it does so because it has privileges */
+	bool privileged;	/* the command runs unrecorded because it has privileges */
 	bool child_ended, warned_waiting, warned_failed;
 	uint64_t ended_ns;
 	int status;		/* wait() status of the command; -1: not known */
@@ -101,13 +102,13 @@ static void command_ended(struct record *r, int status)
 	dep_collector_child_gone(r->collector);
 }
 
-/* depctl has ended, so no wait status of the command will come.  Return: 1: end the recording. */
+/* depctl has ended, so it will not send the command's wait status.  Return: 1: stop recording. */
 static int depctl_gone(struct record *r)
 {
 	r->alone = true;
 	if (!r->child_ended)
 		command_ended(r, -1);
-	/* Nobody will read a temporary store now. */
+	/* A temporary store is useless now: depctl was its only reader. */
 	return r->o.temporary;
 }
 
@@ -137,7 +138,7 @@ static bool is_waiting(const struct record *r, const struct dep_collect_status *
 	       clock_ns(CLOCK_MONOTONIC) - r->ended_ns > 1000000000ull && isatty(STDERR_FILENO);
 }
 
-/* Called in each pass of the collector.  Return: 1: end the recording. */
+/* Called in each pass of the collector's loop.  Return: 1: stop recording. */
 static int tick(void *arg)
 {
 	struct record *r = arg;
@@ -153,8 +154,9 @@ static int tick(void *arg)
 	}
 	if (!r->warned_waiting && is_waiting(r, &st)) {
 		r->warned_waiting = true;
-		warn("%s has ended; %u of its processes still run and are recorded; Ctrl-C ends "
-		     "the recording, not them", r->o.argv[0], st.live_processes);
+		warn("%s has ended, but %u of its processes are still running and recorded; "
+		     "Ctrl-C ends the recording, but not these processes", r->o.argv[0],
+		     st.live_processes);
 	}
 	return 0;
 }
@@ -170,7 +172,7 @@ static int make_session(struct record *r)
 		if (!ret)
 			r->o.flags |= ADEPT_S_MODULE;
 		else if (r->o.transport == TRANSPORT_KMOD)
-			warn("/dev/adept cannot be used: %s; --transport=shm needs no module",
+			warn("/dev/adept cannot be used: %s; or record with --transport=shm",
 			     module_error(ret));
 		else if (ret != -ENOENT)
 			r->no_module = module_error(ret);
@@ -179,15 +181,15 @@ static int make_session(struct record *r)
 	}
 	ret = dep_session_create(&r->session, r->o.flags, r->o.ring_size, 0, 0, 0);
 	if (ret)
-		warn("no memory can be shared with the command: %s%s", strerror(-ret),
+		warn("cannot create memory shared with the command: %s%s", strerror(-ret),
 		     ret == -ENOMEM ? "; see `ulimit -v', or use a smaller --ring-size" : "");
 	return ret;
 }
 
 /*
- * True if this process may trace the processes that depctl launches.  Yama forbids that to an
- * unprivileged process that is not an ancestor.  Yama then also forbids it to read the memory of
- * depctl, its parent, which is tried here.
+ * True if this process may trace the processes that depctl launches.  Yama may forbid an
+ * unprivileged process to trace others than its descendants.  It then also forbids this process to
+ * read the memory of depctl, its parent; so try to read a byte.
  */
 static bool may_trace(pid_t depctl)
 {
@@ -206,7 +208,7 @@ static int prepare(struct record *r)
 	struct rlimit files;
 	int ret;
 
-	/* Each recorded process needs a pidfd. */
+	/* Raise the limit of descriptors: the collector has a pidfd for each recorded process. */
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
@@ -259,12 +261,12 @@ static int finish(struct record *r)
 		ret = dep_writer_close(r->writer, &r->ending);
 		if (ret > 0) {
 			warn("the catalog or the manifest of %s could not be written: %s; `depctl "
-			     "verify --rebuild' makes them", r->dir, dep_error());
+			     "verify --rebuild' writes them again", r->dir, dep_error());
 			ret = 0;
 		}
 		if (ret && !r->result.failed)
-			warn("the store %s could not be completed: %s; it can be read as far as it "
-			     "goes", r->dir, *dep_error() ? dep_error() : strerror(-ret));
+			warn("the store %s could not be completed: %s; data stored until then can "
+			     "be read", r->dir, *dep_error() ? dep_error() : strerror(-ret));
 		r->writer = NULL;
 	}
 	return ret;
@@ -280,13 +282,13 @@ static int ready(struct record *r)
 	return recorder_send(r->sock, &m, fds, fds[1] < 0 ? 1 : 2);
 }
 
-/* Wait until depctl has launched the command.  False if there is no command to record. */
+/* Wait until depctl has launched the command.  False: depctl launched no command. */
 static bool wait_for_launch(struct record *r)
 {
 	struct recorder_message m;
 
 	if (recorder_receive(r->sock, &m, NULL, 0)) {
-		/* depctl may have been killed after the launch.  Then the command has a slot. */
+		/* depctl was killed.  If it had launched the command, the command has a slot. */
 		depctl_gone(r);
 		return true;
 	}
@@ -316,7 +318,7 @@ static void done(struct record *r, int ret)
 	recorder_send(r->sock, &m, NULL, 0);
 }
 
-/* Return: 0, 1: nothing was recorded, -1: the store is not complete. */
+/* Record the command.  Return: 0; 1: nothing was recorded; -1: the store is not complete. */
 static int collect(struct record *r)
 {
 	struct dep_collect_status st;
@@ -366,8 +368,8 @@ static void set_up_signals(int sock)
 }
 
 /*
- * Close all descriptors but standard error and the socket.  Other processes may wait for the end of
- * a pipe of which this process inherited an end.
+ * Close all descriptors except standard error and the socket.  If this process kept the inherited
+ * end of a pipe open, the reader of the pipe would not see its end.
  */
 static void close_others(int sock)
 {

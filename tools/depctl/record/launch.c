@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Launch the command into a session that another process collects.
+ * Launch the command into a session whose records another process collects.
  */
 #include <errno.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static int map_session(struct record_launch *l, int fd, int ring_fd)
 		return 0;
 	}
 bad:
-	warn("the session cannot be used: %s", *why.text ? why.text : strerror(errno));
+	warn("cannot use the session file: %s", *why.text ? why.text : strerror(errno));
 	return -1;
 }
 

@@ -3,8 +3,9 @@
  * depctl record --races: search for races during the recording.
  *
  * A child of depctl reads the store while it is written, and prints the report.  Its exit status
- * says whether it found races.  If it is killed, the recording continues; then, or if there was no
- * child, depctl itself analyses the complete store.  Without -o the store is temporary.
+ * is whether it found races.  If the child is killed, the recording continues, and depctl analyses
+ * the complete store afterwards, as it does if no child could be created.  Without -o the store is
+ * temporary.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +64,7 @@ int record_races_begin(struct record_races *r, struct record_options *o)
 	return 0;
 }
 
-/* Remove the temporary store, if there is one.  Called in both processes. */
+/* Remove the temporary store, if there is one.  Called in depctl and in its child. */
 static void remove_temporary(struct record_races *r)
 {
 	if (!*r->tmp)
@@ -83,7 +84,7 @@ static int report(struct record_races *r, struct dep_store *store, size_t *found
 
 /* ---- the child, which searches for races ---- */
 
-/* During the recording, signals to the process group are for the command: ignore them. */
+/* The child ignores signals during the recording: signals to the group are for the command. */
 static void ignore_signals(bool ignored)
 {
 	static bool always[65];
@@ -98,19 +99,19 @@ static void ignore_signals(bool ignored)
 	}
 }
 
-static struct record_races *here;	/* for is_complete() */
+static struct record_races *here;	/* used by the callback is_complete() */
 
 static void is_complete(void *arg)
 {
 	(void)arg;
-	/* The store is open: the kernel frees its files when this process ends. */
+	/* All files of the store are open, so they stay readable after their removal. */
 	remove_temporary(here);
 	ignore_signals(false);
 }
 
 /*
- * Close all descriptors but @a, @b, standard ones and that of the report.  An inherited descriptor
- * of a locked file would keep the lock.
+ * Close all descriptors except @a, @b, the standard descriptors and that of the report.  An
+ * inherited descriptor of a locked file would keep the file locked.
  */
 static void close_others(const struct record_races *r, int a, int b)
 {
@@ -156,7 +157,7 @@ static int look_at_tail(struct record_races *r, int session, int over)
 		failed = report(r, store, &found);
 		dep_store_close(store);
 	}
-	/* If the recording has not ended, the recorder still needs the store. */
+	/* If the analysis failed during the recording, the recorder still needs the store. */
 	if (recorder.over)
 		remove_temporary(r);
 	return failed ? FAILED : found ? FOUND : NONE_FOUND;
@@ -187,12 +188,12 @@ void record_races_tail(struct record_races *r, int session)
 	close(end[1]);
 }
 
-/* Wait for the child.  Return: its exit status (enum above), or -1 if it was killed. */
+/* Wait for the child.  Return: NONE_FOUND, FOUND or FAILED; -1: the child was killed. */
 static int end_of_child(struct record_races *r)
 {
 	int status;
 
-	/* Everything is recorded.  This fails if the child has ended. */
+	/* Inform the child that everything is recorded; no error if it has ended already. */
 	send(r->over, "", 1, MSG_NOSIGNAL);
 	close(r->over);
 	r->over = -1;

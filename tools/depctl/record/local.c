@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl's part of a recording without depd.  recorder.h shows the processes.
+ * depctl's part of a recording without depd: start the collector, launch the command, pass signals.
+ * recorder.h shows how the processes work together.
  */
 #include <errno.h>
 #include <limits.h>
@@ -14,12 +15,12 @@
 #include "tools/depctl/depctl.h"
 #include "recorder.h"
 
-#define ROUND_MS	1000	/* timeout of poll(), in case that an event does not end it */
+#define ROUND_MS	1000	/* timeout of poll(), in case an event does not wake it */
 
 struct front {
 	const struct record_options *o;
 	char dir[PATH_MAX];
-	pid_t collector;	/* 0: it has been waited for */
+	pid_t collector;	/* 0: the collector has ended and its status was collected */
 	int sock;
 	struct record_launch launch;
 	bool child_ended, done;
@@ -50,7 +51,7 @@ static int start_collector(struct front *f)
 	return f->collector < 0 ? -1 : 0;
 }
 
-/* Return: the collector's wait() status; 0 if that is not known. */
+/* Wait for the end of the collector.  Return: its wait() status; 0: not known. */
 static int wait_for_collector(struct front *f)
 {
 	int status = 0;
@@ -65,7 +66,7 @@ static int wait_for_collector(struct front *f)
 	return status;
 }
 
-/* The collector has printed why it ended, unless it was killed. */
+/* Report that the collector was killed.  If it ended by itself, it has printed the reason. */
 static void collector_failed(struct front *f)
 {
 	int status = wait_for_collector(f);

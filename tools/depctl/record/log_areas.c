@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* DEP_LOG: areas of the engine's log. */
+/* Parse the environment variable DEP_LOG, which selects areas of the engine's log. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,8 +29,9 @@ uint32_t engine_log_flags(struct argp_state *state)
 		n = strcspn(at, ",");
 		flag = area_flag(at, n);
 		if (!flag)
-			argp_error(state, "DEP_LOG has no area '%.*s', but translate, signal, "
-				   "thread, exec, memory and all, separated by commas", (int)n, at);
+			argp_error(state, "DEP_LOG: there is no area '%.*s'; give a list of "
+				   "translate, signal, thread, exec, memory or all, separated by "
+				   "commas", (int)n, at);
 		flags |= flag;
 	}
 	return flags;

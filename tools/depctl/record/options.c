@@ -20,26 +20,26 @@ static const struct argp_option options[] = {
 	{ "max-size", OPT_MAX_SIZE, "SIZE", 0, "Stop recording when the store has SIZE bytes; the "
 	  "command continues", 1 },
 	{ "level", OPT_LEVEL, "N", 0, "Compression level of zstd, 1 to 19", 1 },
-	{ "share", OPT_SHARE, "GROUP", OPTION_ARG_OPTIONAL, "Let GROUP read the store, too; "
-	  "without =GROUP your primary group", 1 },
+	{ "share", OPT_SHARE, "GROUP", OPTION_ARG_OPTIONAL, "Allow GROUP to read the store, too "
+	  "(without =GROUP: your primary group)", 1 },
 	{ "ring-size", OPT_RING_SIZE, "SIZE", 0, "Size of each thread's ring buffer (default 4M)",
 	  2 },
 	{ "on-full", OPT_ON_FULL, "POLICY", 0, "When the ring is full: wait (default; nothing is "
 	  "lost) or drop (losses are counted)", 2 },
-	{ "transport", OPT_TRANSPORT, "HOW", 0, "Rings of the kernel module (kmod), rings in "
+	{ "transport", OPT_TRANSPORT, "HOW", 0, "Use rings of the kernel module (kmod), rings in "
 	  "shared memory (shm), or auto (default): kmod if /dev/adept can be used", 2 },
 	{ "no-follow", OPT_NO_FOLLOW, NULL, 0, "Run programs started by execve unrecorded", 3 },
 	{ "no-aslr", OPT_NO_ASLR, NULL, 0, "Run the command without address space randomisation",
 	  3 },
 	{ "no-functions", OPT_NO_FUNCTIONS, NULL, 0, "Do not record arguments and results of "
 	  "malloc, pthread_mutex_lock and similar functions", 3 },
-	{ "self-check", OPT_SELF_CHECK, NULL, 0, "Also store every address register, for depctl "
-	  "verify to compare", 4 },
+	{ "self-check", OPT_SELF_CHECK, NULL, 0, "Also store every address register; depctl "
+	  "verify compares them with recovered values", 4 },
 	{ "keep-translations", OPT_KEEP_TRANSLATIONS, NULL, 0, "Also store the translated code, "
 	  "which depctl dump shows next to the recorded code", 4 },
-	{ "strict", OPT_STRICT, NULL, 0, "Leave no trace below the stack pointer (slower calls)",
+	{ "strict", OPT_STRICT, NULL, 0, "Change no byte below the stack pointer (slower calls)",
 	  4 },
-	{ "null", OPT_NULL, NULL, 0, "Count what would be recorded and keep nothing", 4 },
+	{ "null", OPT_NULL, NULL, 0, "Record and count the bytes, but store nothing", 4 },
 	{ "no-record", OPT_NO_RECORD, NULL, 0, "Run under the engine without recording; makes no "
 	  "store", 4 },
 	{ "alone", OPT_ALONE, NULL, 0, "Do not use depd, even if it runs", 5 },
@@ -72,19 +72,20 @@ static void check_options(struct record_options *o, struct argp_state *state)
 
 	o->flags |= engine_log_flags(state);
 	if (!o->argc || !*o->argv[0])
-		argp_error(state, "which command should be recorded?");
+		argp_error(state, "no COMMAND to record was given");
 	if (o->flags & ADEPT_S_NO_RECORD && (o->dir || o->max_size || o->shared ||
 					     o->flags & (ADEPT_S_NULL | engine)))
 		argp_error(state, "--no-record makes no store: it excludes -o, --max-size, "
 			   "--share, --null, --keep-translations and DEP_LOG");
 	if (o->races && o->shared && !o->dir)
-		argp_error(state, "--share needs -o with --races, whose temporary store is not "
+		argp_error(state, "--share needs -o if --races is given: a temporary store is not "
 			   "shared");
 	if (o->races && o->flags & engine && !o->dir)
-		argp_error(state, "--keep-translations and DEP_LOG need -o with --races, whose "
+		argp_error(state, "--keep-translations and DEP_LOG need -o if --races is given: a "
 			   "temporary store is removed");
 	if (o->races && o->flags & (ADEPT_S_NO_RECORD | ADEPT_S_NULL))
-		argp_error(state, "--races needs records: --null and --no-record keep none");
+		argp_error(state, "--races needs records: it cannot be combined with --null or "
+			   "--no-record");
 	if (o->live && !o->races)
 		argp_error(state, "--live needs --races");
 	if (!o->races && o->how.first)
@@ -188,7 +189,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_child children[] = {
-	{ &races_argp, 0, "With --races, as of depctl query races:", 7 }, { 0 }
+	{ &races_argp, 0, "Options for --races, as of depctl query races:", 7 }, { 0 }
 };
 
 static const struct argp argp = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* depctl record: the interfaces of its files. */
+/* Interfaces of the files of depctl record. */
 #ifndef DEPCTL_RECORD_RECORD_H
 #define DEPCTL_RECORD_RECORD_H
 
@@ -16,22 +16,22 @@
 
 /** struct record_options - the command line of depctl record */
 struct record_options {
-	const char *dir;	/* of the store; NULL: named after the command */
+	const char *dir;	/* name of the store; NULL: make it from the command's name */
 	uint64_t ring_size, max_size;
 	uint32_t flags;		/* ADEPT_S_* */
 	int level;
-	bool temporary;		/* temporary store, which is compressed quickly */
+	bool temporary;		/* the store is deleted at the end, so it is compressed quickly */
 	bool shared;		/* @group may read the store, too */
 	gid_t group;
 	enum transport { TRANSPORT_AUTO, TRANSPORT_KMOD, TRANSPORT_SHM } transport;
 	bool no_aslr, quiet;
 	bool alone;		/* do not use depd */
 	const char *socket;	/* socket of depd; NULL: the default */
-	bool races;		/* search for races, with @how */
-	bool live;		/* also report each suspected race at once */
+	bool races;		/* search for races; @how has the options of the search */
+	bool live;		/* with @races: also report each suspected race at once */
 	struct races_options how;
-	struct record_races *live_races; /* with @races; for record_races_tail() */
-	char **argv;		/* the command */
+	struct record_races *live_races; /* with @races: argument of record_races_tail() */
+	char **argv;		/* the command to record */
 	int argc;
 };
 
@@ -39,9 +39,9 @@ void record_options_parse(struct record_options *o, int argc, char **argv);
 
 /**
  * share_group() - find the group for --share
- * @arg: a name or a number; NULL: the effective group of this process
+ * @arg: name or number of the group; NULL: the effective group of this process
  *
- * Exits with a usage error if there is no such group, or this user is not in it.
+ * Exits with a usage error if the group does not exist or the user is not a member of it.
  */
 gid_t share_group(const char *arg, struct argp_state *state);
 
@@ -65,12 +65,12 @@ struct recorded {
 	int not_run;		/* EXIT_CANNOT_RUN or EXIT_NOT_FOUND; 0: the command was run */
 };
 
-/* Exit status, as of env(1): */
+/* Exit status as of env(1), if the command did not run: */
 #define EXIT_CANNOT_RUN	126	/* the command exists, but cannot be executed or recorded */
 #define EXIT_NOT_FOUND	127
 
 /**
- * record_here() - record without depd; a child process collects, see recorder.h
+ * record_here() - record without depd, by a collector process (recorder.h)
  *
  * Return: 0; 1: the command could not be started; -1: the store is not complete.
  */
@@ -82,7 +82,8 @@ int record_here(const struct record_options *o, const struct dep_caller_state *n
  * record_by_depd() - record through depd
  * @c: connection to depd
  *
- * Return: as record_here(), or RECORD_ELSEWHERE, after a message: this depd cannot record it.
+ * Return: as record_here(); or RECORD_ELSEWHERE, after a message, if this depd cannot record the
+ * command.
  */
 int record_by_depd(const struct record_options *o, const struct dep_caller_state *native,
 		   struct client *c, struct recorded *out);
@@ -95,24 +96,24 @@ struct record_launch {
 	size_t size;
 	struct dep_target target;
 	struct dep_injected child;
-	struct dep_why native;	/* if the child runs natively: why */
-	int not_run;		/* see struct recorded */
+	struct dep_why native;	/* reason why the child runs natively, if it does */
+	int not_run;		/* as in struct recorded */
 };
 
 /**
- * record_launch() - launch the command
- * @fd: descriptor of the session file; closed
- * @ring_fd: descriptor of the kernel module's rings, or -1; closed
- * @ptracer: dep_target.ptracer
+ * record_launch() - launch the command into a session
+ * @fd: descriptor of the session file; is closed
+ * @ring_fd: descriptor of the kernel module's rings, or -1; is closed
+ * @ptracer: value for dep_target.ptracer
  *
  * Return: 0, or another value after a message.
  */
 int record_launch(struct record_launch *l, const struct record_options *o,
 		  const struct dep_caller_state *native, int fd, int ring_fd, pid_t ptracer);
 
-/** record_dir() - the store's name: that of -o, or one made from the command's name */
+/** record_dir() - get the store's name: the argument of -o, or made from the command's name */
 void record_dir(const struct record_options *o, char *dir, size_t size);
-/** record_summary() - print losses and, unless --quiet, the results */
+/** record_summary() - print the losses and, without --quiet, sizes and counts */
 void record_summary(const struct record_options *o, const char *dir, const struct recorded *r);
 
 /* ---- live_races.c ---- */
@@ -123,16 +124,16 @@ struct record_races {
 	struct races_report *report;
 	bool live;
 	pid_t child;		/* process that searches for races during the recording, or 0 */
-	int over;		/* socket to it; a byte reports that everything is recorded */
-	int lock;		/* locked directory of a temporary store; -1: none */
-	char tmp[PATH_MAX];	/* that directory; "": none */
+	int over;		/* socket to @child; a byte means that everything is recorded */
+	int lock;		/* descriptor of the locked directory @tmp; -1: none */
+	char tmp[PATH_MAX];	/* directory of the temporary store; "": none */
 	char store[PATH_MAX + 16];
 };
 
 /**
- * record_races_begin() - prepare; call it before the command runs
+ * record_races_begin() - prepare the search for races, before the command runs
  *
- * Sets o->dir to a temporary store if there is no -o.  Return: 0, or -1 after a message.
+ * Without -o, sets o->dir to a temporary store.  Return: 0, or -1 after a message.
  */
 int record_races_begin(struct record_races *r, struct record_options *o);
 /**
@@ -140,11 +141,11 @@ int record_races_begin(struct record_races *r, struct record_options *o);
  * @r: NULL: do nothing
  * @session: descriptor of the session file
  *
- * Call it when the store exists, and before this process has threads or a command.  If the fork
- * fails, record_races_report() searches.
+ * Call it when the store exists, before this process starts threads or the command.  If the fork
+ * fails, record_races_report() searches for races after the recording.
  */
 void record_races_tail(struct record_races *r, int session);
-/** record_races_report() - end the search.  Return: @status, or another status because of races */
+/** record_races_report() - finish the search; returns @status or, because of races, another one */
 int record_races_report(struct record_races *r, int status);
 void record_races_end(struct record_races *r);
 
@@ -158,11 +159,11 @@ void record_races_end(struct record_races *r);
 int signals_catch(void);
 /** signals_default() - undo signals_catch(): signals have their default effect on depctl again */
 void signals_default(void);
-/** signals_end() - pass on no more signals; they stay blocked */
+/** signals_end() - stop passing signals to the command; they stay blocked */
 void signals_end(void);
-/** signals_fd() - a descriptor to poll: readable when signals_pass() has something to do */
+/** signals_fd() - get a descriptor to poll: readable when signals_pass() must be called */
 int signals_fd(void);
-/** signals_ignore() - ignore all signals from now on, and block none */
+/** signals_ignore() - ignore all signals from now on, and unblock them */
 void signals_ignore(void);
 
 /**
@@ -173,7 +174,7 @@ void signals_ignore(void);
  */
 int signals_pass(pid_t child);
 
-/** signals_die() - end by signal @sig, which ended the command; returns if that fails */
+/** signals_die() - kill depctl by @sig, the signal that killed the command; may return */
 void signals_die(int sig);
 
 #endif

@@ -8,22 +8,22 @@
  *	      children  =================>  v
  *	    witness                       store
  *
- *	depctl, command, witness:	in the process group that the shell has made
- *	collector:			in a session of its own
+ *	depctl, command, witness:	in the process group that the shell created
+ *	collector:			in a separate session (setsid)
  *
  * The shell starts depctl.  depctl stays in the terminal's process group for job control.  It
  * launches the command as its child, passes signals on, and reports how the command ended.
  *
  * The collector is another child of depctl.  Signals to the group or from the terminal do not reach
- * it.  It makes the session and the store, and records until all programs have ended:
+ * it.  It creates the session and the store, and records until all programs have ended:
  *
  *	depctl is killed	the collector continues and closes the store; the exit status of
  *				the command is not known
  *	collector is killed	the programs continue unrecorded; depctl prints a message and
  *				waits for the command
  *
- * The collector follows execve by ptrace.  It is not an ancestor of the command.  If Yama requires
- * that, the programs name the collector as the process that may trace them (PR_SET_PTRACER).
+ * The collector follows execve by ptrace.  It is not an ancestor of the command.  If Yama allows
+ * ptrace only to ancestors, the programs name the collector as their tracer (PR_SET_PTRACER).
  *
  * The socket is a SOCK_SEQPACKET pair; a message is one packet.
  */
@@ -35,7 +35,7 @@
 
 enum recorder_kind {
 	/* collector to depctl */
-	/* the session and the store exist; with descriptors of the session file and the rings */
+	/* session and store exist; the message has descriptors of the session file and the rings */
 	RECORDER_READY = 1,
 	RECORDER_DONE,		/* everything is stored */
 	/* depctl to collector */
@@ -74,7 +74,7 @@ int recorder_send(int sock, const struct recorder_message *m, const int *fds, in
  * @fds: receives two descriptors, each -1 if it was not sent; NULL: none are expected
  * @flags: flags of recvmsg()
  *
- * Return: 0, -EAGAIN (only with MSG_DONTWAIT), -EPIPE: the other side is gone.
+ * Return: 0; -EAGAIN (only with MSG_DONTWAIT): no message; -EPIPE: the other process has ended.
  */
 int recorder_receive(int sock, struct recorder_message *m, int fds[2], int flags);
 

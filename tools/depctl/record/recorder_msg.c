@@ -35,7 +35,7 @@ int recorder_send(int sock, const struct recorder_message *m, const int *fds, in
 	return n < 0 ? -errno : 0;
 }
 
-/* Take two descriptors from the message, and close any others, which are open already. */
+/* Take the first two descriptors from the message, and close all further ones. */
 static void take_fds(struct msghdr *msg, int fds[2])
 {
 	struct cmsghdr *h;

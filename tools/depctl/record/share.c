@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl record --share: the group that may read the store, and its report.
+ * depctl record --share: find the group that may read the store, and give a race report the same
+ * access rights as the store.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -15,7 +16,7 @@
 #include "tools/depctl/races/races.h"
 #include "record.h"
 
-/* (gid_t)-1 is not a group: to system calls it means "leave the group unchanged". */
+/* (gid_t)-1 is not a group: in system calls it means "do not change the group". */
 #define GID_MAX	(UINT32_MAX - 1)
 
 static bool is_member(gid_t group)
@@ -31,7 +32,7 @@ static bool is_member(gid_t group)
 	return found;
 }
 
-/* Find the group with the name @arg.  A number is accepted, too, even if it has no name. */
+/* Find the group with the name or number @arg.  A number need not be in the group database. */
 static gid_t find_group(const char *arg, struct argp_state *state)
 {
 	struct group *g = getgrnam(arg);

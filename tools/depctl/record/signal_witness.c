@@ -11,9 +11,9 @@
  *	kill(0, SIGUSR1):	pending in depctl, the witness, the command
  *	kill(depctl, SIGUSR1):	pending in depctl
  *
- * The kernel sends a signal to a group under its tasklist lock, one process after the other.
- * setpgid() takes that lock for writing.  So after a setpgid() the witness has received each signal
- * to the group that depctl has received.
+ * The kernel sends a signal to the processes of a group one after the other, with its tasklist lock
+ * held for reading.  setpgid() takes this lock for writing.  So after a setpgid() the witness has
+ * received each signal to the group that depctl has received.
  */
 #include <errno.h>
 #include <poll.h>
@@ -28,9 +28,9 @@
 
 #include "signal_witness.h"
 
-#define ANSWER_MS	200	/* limit of the wait for the witness, which may be stopped */
+#define ANSWER_MS	200	/* maximum wait for the witness, which may be stopped */
 
-/* By a system call, since libc reserves signals 32 and 33. */
+/* True if @sig was pending.  A raw system call, since libc does not allow signals 32 and 33. */
 static bool take_pending(int sig)
 {
 	const struct timespec none = { 0, 0 };
@@ -52,7 +52,7 @@ static void serve(int sock)
 	_exit(0);
 }
 
-/* Close inherited pipes: other processes may wait for their end. */
+/* Close inherited descriptors: the reader of a pipe waits until all writing ends are closed. */
 static void close_others(int sock)
 {
 	if (sock > 0)
@@ -91,10 +91,10 @@ bool witness_saw(struct witness *w, int sig)
 
 	if (!w->pid)
 		return false;
-	/* Drop late answers to earlier questions. */
+	/* Drop answers to earlier requests that came after the timeout. */
 	while (recv(w->sock, &c, 1, MSG_DONTWAIT) == 1)
 		;
-	/* Only to take the lock.  It changes nothing, and fails for a session leader. */
+	/* Only for the tasklist lock (see above): the call does not change the process group. */
 	setpgid(0, getpgrp());
 	c = (unsigned char)sig;
 	if (send(w->sock, &c, 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1 || poll(&p, 1, ANSWER_MS) != 1)

@@ -2,11 +2,11 @@
 /*
  * Signals of depctl record.
  *
- * depctl blocks all signals and reads them from a signalfd, so that none ends depctl while it
+ * depctl blocks all signals and reads them from a signalfd, so that no signal ends depctl while it
  * records a command.  The command runs in depctl's process group.  If the terminal or a process
- * sends a signal to the group, the command has received it, so depctl drops it.  If a process sends
- * a signal to depctl alone, depctl passes it on to the command.  The witness (signal_witness.c)
- * distinguishes the two.
+ * sends a signal to the group, the command receives it directly, so depctl drops it.  If a process
+ * sends a signal to depctl alone, depctl passes it on to the command.  The witness
+ * (signal_witness.c) distinguishes these cases.
  *
  * Signals that were ignored when depctl started (nohup) stay ignored in depctl and the command.
  *
@@ -30,7 +30,7 @@
 #define BIT(sig)	(1ull << ((sig) - 1))
 #define LAST_SIGNAL	64
 #define UNBLOCKABLE	(BIT(SIGKILL) | BIT(SIGSTOP))
-/* Internal signals of libc's threads: dep_launch() unblocks them for a moment. */
+/* Signals that libc's threads use internally; dep_launch() unblocks them for a moment. */
 #define OF_LIBC		(BIT(32) | BIT(33))
 
 static int fd = -1;
@@ -90,7 +90,7 @@ void signals_end(void)
 	witness_end(&witness);
 }
 
-/* The terminal stopped the command: stop depctl, too, since the shell waits for depctl. */
+/* The terminal stopped the command: stop depctl, too, so that the shell sees the stop. */
 static void stop_with(int sig, pid_t child)
 {
 	raise(sig);
@@ -147,7 +147,7 @@ void signals_die(int sig)
 {
 	struct rlimit none = { 0, 0 };
 
-	/* The command may have dumped core.  A core file of depctl could overwrite that. */
+	/* A core file of depctl could overwrite the command's core file. */
 	setrlimit(RLIMIT_CORE, &none);
 	dep_signal_set(sig, false);
 	kill(getpid(), sig);

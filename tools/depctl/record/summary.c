@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The store's name, and the summary of a recording. */
+/* Choose the store's name, and print the summary of a recording. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -7,7 +7,7 @@
 #include "tools/depctl/depctl.h"
 #include "record.h"
 
-/* Without -o: COMMAND.dep, or the first of COMMAND.1.dep, COMMAND.2.dep.. that is free. */
+/* Without -o the name is COMMAND.dep or, if it exists, the first free COMMAND.N.dep. */
 void record_dir(const struct record_options *o, char *dir, size_t size)
 {
 	const char *slash = strrchr(o->argv[0], '/');
@@ -30,21 +30,22 @@ static void say_losses(const struct recorded *r)
 	char size[16];
 
 	if (l->dropped_chunks)
-		warn("dropped: %s in %llu pieces, the ring was full (--on-full=drop)",
+		warn("dropped: %s in %llu chunks, because the ring was full (--on-full=drop)",
 		     human_size(l->dropped_bytes, size), (unsigned long long)l->dropped_chunks);
 	if (l->discarded_bytes)
-		warn("not kept: %s, %s", human_size(l->discarded_bytes, size),
+		warn("not stored: %s, because %s", human_size(l->discarded_bytes, size),
 		     r->failed ? "the store could not be written" :
 		     r->stopped ? "--max-size was reached" : "the data was invalid");
 	if (l->lost_threads || l->lost_processes)
-		warn("unrecorded, as no slot was free or execve could not be followed: %llu "
+		warn("unrecorded, because no slot was free or execve could not be followed: %llu "
 		     "threads, %llu programs",
 		     (unsigned long long)l->lost_threads, (unsigned long long)l->lost_processes);
 	if (l->absent_chunks)
-		warn("lost: %s in %llu pieces, while no depd was running",
+		warn("lost: %s in %llu chunks, while no depd was running",
 		     human_size(l->absent_bytes, size), (unsigned long long)l->absent_chunks);
 	if (l->lost_descriptors)
-		warn("lost: %llu descriptors of code, mappings or log lines, as no collector ran",
+		warn("lost: %llu descriptors of code, mappings or log lines, because no collector "
+		     "ran",
 		     (unsigned long long)l->lost_descriptors);
 	if (l->unfinished_threads)
 		warn("%llu thread%s killed: up to one unfinished record %sis missing",
@@ -63,7 +64,7 @@ static void say_summary(const struct record_options *o, const char *dir, const s
 		return;
 	}
 	if (o->flags & ADEPT_S_NULL) {
-		warn("%s: counted %s of %u thread%s, kept nothing (--null)", dir,
+		warn("%s: counted %s of %u thread%s, stored nothing (--null)", dir,
 		     human_size(st->null_bytes, a), st->threads, st->threads == 1 ? "" : "s");
 		return;
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A recording that depd collects: depctl launches the command, passes signals on, and
- * reports to depd how the command ended.
+ * A recording that depd collects: depctl launches the command, passes signals to it, and reports
+ * its wait status to depd.
  */
 #include <errno.h>
 #include <limits.h>
@@ -22,9 +22,9 @@
 #include "tools/depctl/depctl.h"
 #include "record.h"
 
-#define ROUND_MS	50	/* interval of checks of the command and of signals */
-#define COME_BACK_MS	15000	/* how long to wait for another depd if no command runs */
-#define AGAIN_MS	50
+#define ROUND_MS	50	/* interval between checks for signals and the command's end */
+#define COME_BACK_MS	15000	/* how long to wait for another depd while no command runs */
+#define AGAIN_MS	50	/* interval between attempts to create the session */
 #define ASK_MS		5000	/* interval of requests for the session's state */
 
 struct remote {
@@ -105,8 +105,9 @@ static cJSON *record_request(const struct remote *r, const char *cwd)
 
 /*
  * If depd is killed before it responds, ask the next depd: no program has been started yet.  The
- * first depd may have begun a session.  The next one gives it up and removes its store, since no
- * client comes back to it.  Until then a request fails with -EEXIST, and is repeated.
+ * first depd may have begun a session.  The next depd gives this session up and removes its store,
+ * since no client reconnects to the session.  Until then the store exists, so requests fail with
+ * -EEXIST and are repeated.
  */
 static int ask_for_session(struct remote *r, const char *cwd)
 {
@@ -136,7 +137,7 @@ static int ask_for_session(struct remote *r, const char *cwd)
 	return ret;
 }
 
-/* True if neither --socket nor $ADEPT_SOCKET named this depd. */
+/* True if depctl found depd by default, not by --socket or $ADEPT_SOCKET. */
 static bool was_found(const struct record_options *o)
 {
 	const char *env = getenv("ADEPT_SOCKET");
@@ -228,7 +229,7 @@ static int tell_launched(struct remote *r)
 	}
 	ret = client_ask(r->c, q);
 	r->warned_launched = ret != -EPIPE && ret != -ETIMEDOUT;
-	/* If the session does not exist any more, the "watch" request will fail. */
+	/* Ignore other errors: if the session no longer exists, the "watch" request will fail. */
 	return r->warned_launched ? 0 : ret;
 }
 
@@ -250,7 +251,7 @@ static int watch(struct remote *r)
 	return !ret && r->child_ended ? tell_ended(r) : ret;
 }
 
-/* The session has ended, and depd has not reported its results: read them from the store. */
+/* The session has ended, but depd did not report its results: read them from the store. */
 static void read_store(struct remote *r)
 {
 	const struct dep_verdict *v;
@@ -276,16 +277,16 @@ static void read_store(struct remote *r)
 	}
 	o->loss = *dep_store_loss(s);
 	v = dep_store_verdict(s);
-	/* "Recording" means that depd was killed just now. */
+	/* In state "recording" the store is still open: depd was killed only now. */
 	o->failed = v->state == DEP_VERDICT_RECORDING ||
 		    (v->state == DEP_VERDICT_INCOMPLETE && v->cause != DEP_CLOSE_ENDED);
 	dep_store_close(s);
 }
 
 /*
- * depd does not have the session any more, so no collector reads the rings.  Set the flag in the
- * session file: programs that wait for room in their rings check it once a second, and continue
- * unrecorded.  Otherwise they would wait until their limit.
+ * depd no longer has the session, so no collector reads the rings.  Set the flag "abandoned" in the
+ * session file: programs that wait for room in their rings check the flag once a second, and then
+ * continue unrecorded.  Without the flag they would wait until their time limit.
  */
 static void let_programs_go(struct remote *r)
 {
@@ -293,11 +294,11 @@ static void let_programs_go(struct remote *r)
 		__atomic_store_n(&r->page->abandoned, 1, __ATOMIC_SEQ_CST);
 	r->out->failed = true;
 	r->ended = true;
-	warn("depd was killed and could not go on with the recording; the command goes on, "
-	     "unrecorded");
+	warn("depd was killed, and the next depd could not go on with the recording; the command "
+	     "continues unrecorded");
 }
 
-/* The session has ended under a depd that is gone, or no depd could continue it. */
+/* depd does not know the session: it ended while depctl was disconnected, or it was lost. */
 static void session_is_gone(struct remote *r)
 {
 	if (r->child_ended)
@@ -314,24 +315,24 @@ static void connection_lost(struct remote *r)
 	client_close(r->c);
 }
 
-/* True if no process that could record has the session file.  Programs then continue unrecorded. */
+/* True if depd and depd-holder have died, so that no process can continue the session. */
 static bool is_lost(const struct remote *r)
 {
 	return r->page && adept_session_lost(r->page);
 }
 
 /*
- * The session is lost for depctl.  A depd that is starting now may have got the session file before
- * the holder died; then it continues the session without depctl.
+ * The session is lost for depctl.  If a new depd received the session file before depd-holder died,
+ * it continues the session without depctl.
  */
 static void lose(struct remote *r)
 {
-	/* depd may have been killed after it closed the store. */
+	/* The store is complete if depd closed it before it was killed. */
 	read_store(r);
 	if (r->child_ended && !r->out->failed)
 		return;
 	r->out->failed = true;
-	warn("depd and its holder were killed: recording has ended%s",
+	warn("depd and depd-holder were killed: recording has ended%s",
 	     r->child_ended ? "" : ", the command goes on");
 }
 
@@ -367,8 +368,8 @@ static void take_event(struct remote *r)
 }
 
 /*
- * Ask for the session's state now and then.  A depd that is stopped or hangs sends no events, and
- * neither does one that does not know the session.
+ * Ask for the session's state every ASK_MS.  Without this, depctl would wait forever for events of
+ * a depd that is stopped, hangs, or no longer knows the session.
  */
 static void ask_for_state(struct remote *r)
 {
@@ -435,7 +436,7 @@ static void look_after_child(struct remote *r)
 		connection_lost(r);
 }
 
-/* True if the command has ended and depd was gone, or did not respond, for COME_BACK_MS. */
+/* True if the command has ended and depd has been unreachable or silent for COME_BACK_MS. */
 static bool is_silent(const struct remote *r)
 {
 	uint64_t since = r->lost_ms > r->child_ended_ms ? r->lost_ms : r->child_ended_ms;
@@ -445,7 +446,7 @@ static bool is_silent(const struct remote *r)
 	return r->connected ? r->quiet_ms > COME_BACK_MS : client_now_ms() - since > COME_BACK_MS;
 }
 
-/* Return: 0 if the store is complete: depd may have been killed after it closed the store. */
+/* Stop waiting for depd.  Return: 0 if depd had closed the store before; otherwise -1. */
 static int give_up(struct remote *r)
 {
 	bool hangs = r->connected;
@@ -453,8 +454,8 @@ static int give_up(struct remote *r)
 	read_store(r);
 	if (!r->out->failed)
 		return 0;
-	warn("depd %s; %s has what was stored until then", hangs ? "does not answer" : "is gone",
-	     r->dir);
+	warn("depd %s; %s contains the data stored until then",
+	     hangs ? "does not answer" : "has ended", r->dir);
 	return -1;
 }
 
@@ -465,7 +466,7 @@ static int run(struct remote *r)
 	r->asked_ms = client_now_ms();
 	if (watch(r))
 		connection_lost(r);
-	/* A session that is stopped ends before its command. */
+	/* Wait for both ends: a session that a user stops ends before its command. */
 	while (!r->ended || !r->child_ended) {
 		look_after_child(r);
 		if (signals_pass(r->child_ended ? 0 : r->launch.child.pid)) {
@@ -490,7 +491,7 @@ static int launch(struct remote *r, const struct dep_caller_state *native)
 	return record_launch(&r->launch, r->o, native, fd, ring_fd, 0);
 }
 
-/* Stop a session in which nothing ran.  depd removes its store, too. */
+/* Stop a session in which no program ran; depd also removes its store. */
 static void drop_session(struct remote *r)
 {
 	uint64_t until = client_now_ms() + CLIENT_TIMEOUT_MS;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl dump: print references, blocks, events or segments of threads, one per line; or fragments.
+ * depctl dump: print the items of threads (references, blocks, events..), segments, fragments or
+ * the engine's log.
  *
- * There can be billions of lines, so they are not formatted by printf().
+ * Items can be billions of lines, so they are formatted without printf().
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,22 +46,22 @@ static const struct argp_option options[] = {
 	{ "blocks", OPT_BLOCKS, NULL, 0, "Executed basic blocks: TID PC", 1 },
 	{ "events", OPT_EVENTS, NULL, 0, "Signals, system calls, forks..: TID PC EVENT ...", 1 },
 	{ "timestamps", OPT_TIMESTAMPS, NULL, 0,
-	  "When locked instructions were executed: TID PC TIMESTAMP PLACE", 1 },
+	  "Times of locked instructions: TID PC TIMESTAMP PLACE", 1 },
 	{ "functions", OPT_FUNCTIONS, NULL, 0,
 	  "Calls of malloc, pthread_mutex_lock..: TID PC SP NAME ARGUMENT..., and TID PC SP "
 	  "return RESULT", 1 },
-	{ "segments", OPT_SEGMENTS, NULL, 0, "Stored pieces: TID SEQ FILE OFFSET RAW STORED "
+	{ "segments", OPT_SEGMENTS, NULL, 0, "Stored segments: TID SEQ FILE OFFSET RAW STORED "
 	  "CONTROL VALUES", 1 },
-	{ "fragments", OPT_FRAGMENTS, NULL, 0, "Recorded code, and its translation if depctl "
-	  "record kept that", 1 },
+	{ "fragments", OPT_FRAGMENTS, NULL, 0, "Recorded code, and its translation if it was "
+	  "recorded with --keep-translations", 1 },
 	{ "log", OPT_LOG, NULL, 0, "Log of the engine (DEP_LOG of record): TIME PROCESS TID "
 	  "AREA TEXT", 1 },
 	{ "thread", 't', "TID", 0, "Only threads with this id", 2 },
 	{ "segment", OPT_SEGMENT, "N", 0, "Only the segment with this number (of each thread)", 2 },
-	{ "fields", OPT_FIELDS, "LIST", 0, "Print these columns instead, separated by commas: "
-	  "process, pid, thread, tid, program, thread_name, segment, tsc, pc, and what lines of "
-	  "this kind have", 3 },
-	{ "json", OPT_JSON, NULL, 0, "One JSON object per line", 3 },
+	{ "fields", OPT_FIELDS, "LIST", 0, "Print only the columns in LIST, separated by commas: "
+	  "process, pid, thread, tid, program, thread_name, segment, tsc, pc, and columns of this "
+	  "kind of line", 3 },
+	{ "json", OPT_JSON, NULL, 0, "Print one JSON object per line", 3 },
 	{ "jobs", 'j', "N", 0, "Recover with N threads (default: one per processor)", 3 },
 	{ 0 }
 };
@@ -74,7 +75,7 @@ static void choose(struct argp_state *state, struct dump *d, enum what what)
 	d->what = what;
 }
 
-/* True for output whose lines belong to processes, not to threads and segments. */
+/* True if the output lines belong to processes, so that --thread and --segment do not apply. */
 static bool of_processes(const struct dump *d)
 {
 	return d->what == FRAGMENTS || d->what == LOG;
@@ -92,11 +93,12 @@ static void choose_fields(struct argp_state *state, struct dump *d)
 	char bad[FIELDS_NAME], names[256];
 
 	if (d->what == SEGMENTS || of_processes(d))
-		argp_error(state, "--fields does not go with --segments, --fragments and --log");
+		argp_error(state, "--fields cannot be combined with --segments, --fragments or "
+			   "--log");
 	if (!fields_parse(&d->fields, d->field_list, wanted(d->what), bad))
 		return;
 	fields_list(wanted(d->what), names, sizeof(names));
-	argp_error(state, "these lines have no field '%s', but %s", bad, names);
+	argp_error(state, "no field '%s' in these lines; their fields are %s", bad, names);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -142,11 +144,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_END:
 		if (!d->what)
-			argp_error(state, "say what to print: --refs, --blocks, --events, "
+			argp_error(state, "choose what to print: --refs, --blocks, --events, "
 				   "--timestamps, --functions, --segments, --fragments or --log");
 		if (of_processes(d) && (d->by_thread || d->by_segment))
-			argp_error(state, "--thread and --segment do not go with --fragments and "
-				   "--log");
+			argp_error(state, "--thread and --segment cannot be combined with "
+				   "--fragments or --log");
 		if (d->field_list)
 			choose_fields(state, d);
 		break;
@@ -158,7 +160,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
 	options, parse, "STORE",
-	"Print what a store holds, in program order, thread by thread.", NULL, NULL, NULL
+	"Print the contents of a store, thread by thread, each in program order.", NULL, NULL, NULL
 };
 
 /* Select the requested segments.  They stay sorted by thread and number. */
@@ -318,7 +320,7 @@ static void put_function(struct out *o, uint32_t tid, const struct dep_function_
 	put_text(o, json ? "]}\n" : "\n");
 }
 
-/* Print an item that is not an event.  The line has a maximum length. */
+/* Print an item that is not an event, in a line of at most LINE_MAX_BYTES. */
 static void put_item(struct out *o, uint32_t tid, const struct dep_item *it, bool json)
 {
 	switch (it->kind) {
@@ -433,9 +435,9 @@ static int batch(void *arg, const struct dep_segment *seg, const struct dep_item
 	return o->error ? -o->error : 0;
 }
 
-#define LINE_MAX_BYTES	256u	/* longest line of an item that is not an event, in JSON, too */
+#define LINE_MAX_BYTES	256u	/* limit of a line, text or JSON, of an item that is not an event */
 
-/* Called by several workers at once, so it must not change @arg. */
+/* dep_sink.format(): several workers call it at the same time, so it must not change @arg. */
 static size_t format(void *arg, const struct dep_segment *seg, const struct dep_item *items,
 		     size_t n, char *to)
 {
@@ -467,7 +469,7 @@ static void failed(void *arg, const struct dep_segment *seg, const char *why)
 		return;
 	d->failures++;
 	progress_end();
-	warn("thread %u, segment %llu is not complete: %s", tid_of(d, seg),
+	warn("cannot recover all of thread %u, segment %llu: %s", tid_of(d, seg),
 	     (unsigned long long)seg->seq, why);
 }
 
@@ -512,10 +514,10 @@ static int recover(struct dump *d)
 	int ret;
 
 	sink.want = wanted(d->what);
-	/* The last value of the time stamp counter is known only if items come in order. */
+	/* Field "tsc" needs all items with timestamps, in program order. */
 	if (fields_have_tsc(&d->fields))
 		sink.want |= DEP_WANT_TIMESTAMPS | DEP_WANT_EVENTS;
-	/* Lines of events have no maximum length. */
+	/* Workers format the lines if their length is limited; that of event lines is not. */
 	if (d->what != EVENTS && !d->fields.n) {
 		sink.format = format;
 		sink.bytes = bytes;
@@ -562,8 +564,8 @@ int cmd_dump(int argc, char **argv)
 		status = EXIT_FAILURE;
 	status |= out_end(&d->out);
 	if (d->failures)
-		warn("%llu of %zu segments could not be recovered whole; `depctl verify %s' says "
-		     "what is lost", (unsigned long long)d->failures, d->nsegs, d->path);
+		warn("%llu of %zu segments could not be recovered completely; `depctl verify %s' "
+		     "lists all problems", (unsigned long long)d->failures, d->nsegs, d->path);
 
 out_close:
 	dep_store_close(d->store);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl info: print how much was executed, and how many bytes it took to store it.
+ * depctl info: print the number of executed instructions, blocks and references, and the number of
+ * bytes that their recording takes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +15,8 @@
 enum { OPT_FORMATS = OPT_JSON + 1, OPT_QUICK };
 
 static const struct argp_option options[] = {
-	{ "formats", OPT_FORMATS, NULL, 0, "Also the sizes that other formats would have", 1 },
-	{ "quick", OPT_QUICK, NULL, 0, "Only what is known without recovering the trace", 1 },
+	{ "formats", OPT_FORMATS, NULL, 0, "Also print the size of the trace in other formats", 1 },
+	{ "quick", OPT_QUICK, NULL, 0, "Print only what is known without recovering the trace", 1 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 2 },
 	{ "jobs", 'j', "N", 0, "Recover with N threads (default: one per processor)", 2 },
 	{ 0 }
@@ -35,8 +36,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_END:
 		if (f->quick && f->formats)
-			argp_error(state, "--formats needs the recovered trace, so --quick does "
-				   "not go with it");
+			argp_error(state, "--formats needs the recovered trace: it cannot be "
+				   "combined with --quick");
 		break;
 	default:
 		return err;
@@ -54,7 +55,7 @@ static struct info_row *row_of(struct info *f, uint32_t serial)
 {
 	size_t i;
 
-	/* Segments are sorted by thread, so nearly always the last row is the right one. */
+	/* Segments are sorted by thread, so it is nearly always the same row as last time. */
 	if (f->last && f->last->thread->serial == serial)
 		return f->last;
 	for (i = 0; i < f->nrows; i++)
@@ -113,7 +114,7 @@ static int collect(struct info *f)
 		if (row)
 			add_sizes(row, &f->segs[i]);
 		add_sizes(&f->total, &f->segs[i]);
-		/* A gap in the numbers is a loss, unless it was dropped and counted. */
+		/* Missing segment numbers are gaps; --on-full=drop causes gaps, too. */
 		if (!row)
 			continue;
 		if (f->segs[i].seq > row->next_seq)
@@ -157,7 +158,7 @@ int cmd_info(int argc, char **argv)
 	if (f->formats) {
 		ret = dep_formats(f->store, &f->sizes);
 		if (ret) {
-			warn("the other formats' sizes cannot be computed: %s",
+			warn("cannot compute the size of the trace in other formats: %s",
 			     *dep_error() ? dep_error() : strerror(-ret));
 			goto out_close;
 		}
@@ -165,8 +166,8 @@ int cmd_info(int argc, char **argv)
 	status = info_print(f);
 	status |= out_end(&f->out);
 	if (f->unreadable) {
-		warn("%llu of %zu segments could not be recovered: %s; `depctl verify %s' says "
-		     "more", (unsigned long long)f->unreadable, f->nsegs,
+		warn("%llu of %zu segments could not be recovered: %s; `depctl verify %s' lists "
+		     "all problems", (unsigned long long)f->unreadable, f->nsegs,
 		     f->first_error ? f->first_error : "?", f->path);
 		status = EXIT_FAILURE;
 	}

@@ -26,11 +26,11 @@ struct ls {
 	bool json, modules;
 	struct out out;
 	struct json j;
-	struct table table;	/* of a directory */
+	struct table table;	/* the stores of a directory */
 };
 
 static const struct argp_option options[] = {
-	{ "modules", 'm', NULL, 0, "Also list the programs and libraries mapped", 1 },
+	{ "modules", 'm', NULL, 0, "Also list the mapped programs and libraries", 1 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 1 },
 	{ 0 }
 };
@@ -48,7 +48,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_ARG:
 		if (l->path)
-			argp_error(state, "one store or directory at a time");
+			argp_error(state, "only one store or directory can be listed at a time");
 		l->path = arg;
 		break;
 	default:
@@ -277,7 +277,7 @@ static const char *status_text(struct dep_store *s, char text[SIGNAL_NAME])
 	return text;
 }
 
-/* Short text for the column "verdict": "" for a complete store from which nothing was left out. */
+/* Text for the column "verdict": "" for a complete store for which everything was recorded. */
 static const char *short_verdict(struct dep_store *s)
 {
 	const struct dep_verdict *v = dep_store_verdict(s);
@@ -349,7 +349,7 @@ static int ls_one(struct ls *l, const char *path, const char *name)
 	struct dep_store *s;
 
 	if (dep_store_open(&s, path)) {
-		warn("%s cannot be read: %s", path, dep_error());
+		warn("cannot read the store %s: %s", path, dep_error());
 		return EXIT_FAILURE;
 	}
 	if (l->json)

@@ -2,10 +2,10 @@
 /*
  * depctl verify: check that a store is complete and consistent.
  *
- * The library's verdict (dep/verdict.h) reports what is missing.  Then each segment is read, all of
- * its checksums are compared, and it is recovered alone: it must use up all its values, and its end
- * must agree with the beginning of the next segment.  That is equivalent to recovering the whole
- * sequence.
+ * libdep's verdict (dep/verdict.h) lists missing data.  Then depctl reads each segment, compares
+ * all of its checksums and recovers it alone.  Recovery must use all values of the segment, and the
+ * state at its end must equal the state at the beginning of the next segment.  These checks are
+ * equivalent to recovering all segments in sequence.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 #define MAX_SHOWN 20u	/* maximum number of problems of one kind that are printed */
 
-/* Problems that recovery finds.  The verdict reports what is missing. */
+/* Kinds of problems that recovery finds.  Missing data is in the verdict instead. */
 enum problem { CORRUPT, BOUNDARY, VALUES, CHECK, UNSEEN, NKINDS };
 
 static const char *const kinds[] = {
@@ -45,10 +45,10 @@ struct verify {
 enum { OPT_REBUILD = 0x200 };
 
 static const struct argp_option options[] = {
-	{ "quiet", 'q', NULL, 0, "Only problems, no summary", 1 },
+	{ "quiet", 'q', NULL, 0, "Print only problems, no summary", 1 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 1 },
 	{ "jobs", 'j', "N", 0, "Recover with N threads (default: one per processor)", 1 },
-	{ "rebuild", OPT_REBUILD, NULL, 0, "Also make catalog.db anew", 1 },
+	{ "rebuild", OPT_REBUILD, NULL, 0, "Also write catalog.db again", 1 },
 	{ 0 }
 };
 
@@ -70,10 +70,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
 	options, parse, "STORE",
-	"Check a store: checksums, sequence, recovery; say what is lost.\v"
-	"Exit status 0: complete, but for what was dropped or not kept on request, or closed by an "
-	"older version and nothing is known to be missing; 1: something is wrong or lost; 3: the "
-	"store is being recorded.", NULL, NULL, NULL
+	"Check the checksums, the sequence and the recovery of a store, and list missing data.\v"
+	"Exit status 0: the store is complete, apart from data dropped or discarded on request, or "
+	"an older version recorded it and nothing is known to be missing; 1: data is wrong or "
+	"missing; 3: the store is being recorded.", NULL, NULL, NULL
 };
 
 static void problem(struct verify *v, enum problem kind, const char *fmt, ...)
@@ -114,16 +114,16 @@ static void checked(void *arg, size_t i, int ret, const struct dep_counts *c, co
 	else if (ret)
 		problem(v, CORRUPT, "%s", *why ? why : strerror(-ret));
 	else if (c->values != c->values_used)
-		problem(v, VALUES, "thread %u, segment %llu: %llu values stored, %llu used",
+		problem(v, VALUES, "thread %u, segment %llu: %llu values stored, %llu recovered",
 			s->thread, seq, (unsigned long long)c->values,
 			(unsigned long long)c->values_used);
 	if (c->check_failures)
-		problem(v, CHECK, "thread %u, segment %llu: %llu of %llu registers differ from "
-			"what was derived", s->thread, seq,
+		problem(v, CHECK, "thread %u, segment %llu: %llu of %llu stored registers differ "
+			"from the recovered values", s->thread, seq,
 			(unsigned long long)c->check_failures, (unsigned long long)c->checks);
 }
 
-/* True if the command exited by itself, but the stream of its last image has no end. */
+/* True if the command exited normally, but the recorded stream of its last image has no end. */
 static bool ended_unseen(struct verify *v)
 {
 	int status = dep_store_exit_status(v->store);
@@ -143,7 +143,7 @@ static bool ended_unseen(struct verify *v)
 	return false;
 }
 
-/* Check the checksums of the segments' contents, which recovery does not use. */
+/* Verify the checksums of the uncompressed segments, which recovery does not read. */
 static void check_contents(struct verify *v)
 {
 	size_t i;
@@ -168,11 +168,11 @@ static void print_defects(struct verify *v)
 		out_text(&v->out, "\n");
 	}
 	if (verdict->ndefects + verdict->more > MAX_SHOWN)
-		out_printf(&v->out, "absent: and %llu more\n",
+		out_printf(&v->out, "absent: and %llu more defects\n",
 			   (unsigned long long)(verdict->ndefects + verdict->more - MAX_SHOWN));
 }
 
-/* Print what was not recorded on request or by design. */
+/* Print which data is not in the store on request or by design. */
 static void say_policy(struct verify *v)
 {
 	const struct dep_verdict *verdict = dep_store_verdict(v->store);
@@ -184,13 +184,13 @@ static void say_policy(struct verify *v)
 			   human_size(l->dropped_bytes, size),
 			   (unsigned long long)l->dropped_chunks);
 	if (l->discarded_bytes && dep_store_meta(v->store)->max_size)
-		out_printf(&v->out, "not kept on request (--max-size): %s\n",
+		out_printf(&v->out, "not stored on request (--max-size): %s\n",
 			   human_size(l->discarded_bytes, size));
 	if (verdict->live)
 		out_printf(&v->out, "still running when the recording ended: %u processes\n",
 			   verdict->live);
 	if (l->native_privileged)
-		out_printf(&v->out, "native: privileged: %llu programs (set-uid and the like)\n",
+		out_printf(&v->out, "native: privileged: %llu programs (set-uid or similar)\n",
 			   (unsigned long long)l->native_privileged);
 	if (l->native_images > l->native_privileged)
 		out_printf(&v->out, "native: %llu other programs\n",
@@ -238,7 +238,7 @@ static void summary(struct verify *v)
 
 	for (i = 0; i < NKINDS; i++)
 		if (v->problems[i] > MAX_SHOWN)
-			out_printf(&v->out, "%s: and %llu more\n", kinds[i],
+			out_printf(&v->out, "%s: and %llu more problems\n", kinds[i],
 				   (unsigned long long)v->problems[i] - MAX_SHOWN);
 	say_policy(v);
 	out_printf(&v->out, "%zu segments, %llu instructions, %llu references", v->nsegs,
@@ -273,11 +273,12 @@ static void json_summary(struct verify *v)
 	json_line(&v->j);
 }
 
-/* Rebuild the catalog, unless the store is being written: it gets its catalog when it is closed. */
+/* Rebuild the catalog.  If the store is still written, its writer makes the catalog at the end. */
 static int rebuild(const char *path)
 {
 	if (dep_store_in_use(path)) {
-		warn("%s is being recorded; its catalog is made when that ends", path);
+		warn("cannot rebuild the catalog of %s: the store is being recorded, and gets its "
+		     "catalog at the end", path);
 		return EXIT_FAILURE;
 	}
 	if (!dep_store_rebuild(path))
@@ -313,8 +314,8 @@ int cmd_verify(int argc, char **argv)
 		json_array(&v->j, "problems");
 	}
 	if (ended_unseen(v))
-		problem(v, UNSEEN, "the command ended by itself and its stream did not: from some "
-			"point on it ran unrecorded, which is a defect of depctl");
+		problem(v, UNSEEN, "the command exited, but its recorded stream has no end: its "
+			"last part ran unrecorded, which is a bug in depctl");
 	print_defects(v);
 	job.store = v->store;
 	job.segs = v->segs;

@@ -14,7 +14,7 @@
 #include "tools/depctl/depctl.h"
 #include "tools/depctl/common/output.h"
 
-/* The code or variable at one address in one process. */
+/* The code or variable found at one address in one process. */
 struct answer {
 	const struct dep_process *process;
 	uint64_t addr;
@@ -24,7 +24,7 @@ struct answer {
 	struct dep_object object;
 };
 
-/* A result that was printed.  Processes with equal results share one. */
+/* A result that was printed already.  Equal results of several processes are printed once. */
 struct said {
 	const char *module;
 	uint64_t linked, offset;
@@ -32,7 +32,7 @@ struct said {
 
 struct where {
 	const char *path;
-	const char **text;	/* the addresses as given */
+	const char **text;	/* the addresses as given on the command line */
 	size_t naddrs;
 	bool json, by_process;
 	uint64_t process, time_ns;
@@ -50,11 +50,11 @@ struct where {
 enum { OPT_TIME = OPT_JSON + 1 };
 
 static const struct argp_option options[] = {
-	{ "process", 'p', "SERIAL", 0, "Only in this process (its serial in `depctl ls --json')",
+	{ "process", 'p', "SERIAL", 0, "Look in this process only (serial: see `depctl ls --json')",
 	  1 },
 	{ "time", OPT_TIME, "NS", 0, "Time (CLOCK_MONOTONIC) at which to look, if different files "
 	  "were mapped at the address", 1 },
-	{ "json", OPT_JSON, NULL, 0, "One JSON object per line", 1 },
+	{ "json", OPT_JSON, NULL, 0, "Print one JSON object per line", 1 },
 	{ 0 }
 };
 
@@ -107,10 +107,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
 	options, parse, "STORE ADDRESS...",
-	"Say what is at an address: function, file and line of code, with what was inlined "
-	"there; the variable, and which part of it, of data.\v"
-	"ADDRESS is hexadecimal, as `depctl dump' prints it. For the call that returns to an "
-	"address ask for the one before it.",
+	"Name the code or data at an address: function, file and line, and inlined functions; or "
+	"the variable and its member or element.\v"
+	"ADDRESS is hexadecimal, as `depctl dump' prints it. To find the call that returns to an "
+	"address, subtract 1 from the address.",
 	NULL, NULL, NULL
 };
 
@@ -125,7 +125,7 @@ static void ask(struct where *w, const struct dep_process *p, uint64_t addr, str
 		a->nplaces = DEP_PLACES;
 	a->is_code = strcmp(first->module, "[unknown]");
 	a->is_data = false;
-	/* An address in a code segment without a function may be that of a constant. */
+	/* An address in a code segment that is not in a function may belong to a constant. */
 	if (!a->is_code || !first->function)
 		a->is_data = dep_symbols_object(w->s, p->serial, addr, 0, w->time_ns, &a->object);
 }
@@ -172,7 +172,7 @@ static void text_module(struct where *w, const char *module, uint64_t offset,
 	if (*build_id)
 		out_printf(&w->out, ", build-id %s", build_id);
 	if (ambiguous)
-		out_text(&w->out, "; another file was there at another time");
+		out_text(&w->out, "; another file was mapped here at another time");
 	out_text(&w->out, "\n");
 }
 
@@ -220,7 +220,7 @@ static void text_data(struct where *w, const struct answer *a)
 	if (*o->build_id)
 		out_printf(&w->out, ", build-id %s", o->build_id);
 	if (o->ambiguous)
-		out_text(&w->out, "; another file was there at another time");
+		out_text(&w->out, "; another file was mapped here at another time");
 	out_text(&w->out, "\n");
 }
 
@@ -291,7 +291,7 @@ static void say(struct where *w, const struct answer *a)
 	}
 	out_printf(&w->out, "%" PRIx64, a->addr);
 	if (!a->is_code && !a->is_data) {
-		out_text(&w->out, ": nothing is known of it\n");
+		out_text(&w->out, ": no code or variable is known at this address\n");
 		return;
 	}
 	if (w->nprocesses > 1)
@@ -304,8 +304,8 @@ static void say(struct where *w, const struct answer *a)
 }
 
 /*
- * Print what is at @addr in each process.  Equal results are printed once.
- * Return: false if nothing is known in any process.
+ * Print the code or variable at @addr in each process.  Equal results are printed once.
+ * Return: false if nothing is known at @addr in any process.
  */
 static bool look_up(struct where *w, uint64_t addr)
 {

@@ -31,7 +31,7 @@ void cmdline_text(struct out *o, const struct dep_process *p)
 	}
 	out_text(o, text);
 	free(text);
-	/* The names may differ, for example sh and /usr/bin/dash. */
+	/* argv[0] may name another file than the executable: sh and /usr/bin/dash, for example. */
 	if (p->exe && strcmp(base_name(p->exe), base_name(p->cmdline))) {
 		out_text(o, " (");
 		out_plain(o, p->exe);

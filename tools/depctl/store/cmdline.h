@@ -7,9 +7,9 @@
 
 #include "tools/depctl/common/output.h"
 
-/** cmdline_text() - print it in a shell's syntax; if it is not known, the executable's path */
+/** cmdline_text() - print the command line in shell syntax; if unknown, the executable's path */
 void cmdline_text(struct out *o, const struct dep_process *p);
-/** cmdline_json() - write member "argv"; null if the command line is not known */
+/** cmdline_json() - write the command line as JSON member "argv"; null if it is not known */
 void cmdline_json(struct json *j, const struct dep_process *p);
 
 #endif

@@ -6,7 +6,7 @@
 #include "tools/depctl/depctl.h"
 #include "fragments.h"
 
-/* Lines of a process with the same time keep their order, which is that of their addresses. */
+/* Lines with the same time keep their order in the store's array, which is that of writing. */
 static int by_time(const void *pa, const void *pb)
 {
 	const struct dep_log_line *a = *(const struct dep_log_line *const *)pa;

@@ -14,8 +14,11 @@ struct field {
 	const char *name;
 	unsigned short at;
 	unsigned char size;
-	char format;		/* x hexadecimal, u unsigned, d signed, b may exceed a double,
-				   n name of a system call */
+	/*
+	 * x: hexadecimal; u: unsigned; d: signed; b: unsigned, in JSON a string, since a double may
+	 * not hold the number exactly; n: name of a system call
+	 */
+	char format;
 };
 
 #define FIELD(type, member, format) \
@@ -144,7 +147,7 @@ static const char *name_of(const struct dep_event *e, char *room, size_t size)
 	return room;
 }
 
-/* The next field that the payload contains. */
+/* Get the field after @f (NULL: the first field); NULL if the payload ends before it. */
 static const struct field *next_field(const struct dep_event *e, const struct field *f)
 {
 	if (!f)

@@ -7,12 +7,12 @@
 
 #include "tools/depctl/common/output.h"
 
-/** event_text() - print "NAME key=value..." */
+/** event_text() - print an event as "NAME key=value..." */
 void event_text(struct out *o, const struct dep_event *e);
-/** event_json() - write the event as members of the JSON object that was begun */
+/** event_json() - write the event as members of the JSON object that is open in @j */
 void event_json(struct json *j, const struct dep_event *e);
 
-/** event_tsc() - the last value of the time stamp counter in an event; 0: none */
+/** event_tsc() - get the latest time stamp counter value in an event; 0: it has none */
 uint64_t event_tsc(const struct dep_event *e);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl dump --fields.
+ * depctl dump --fields: parse the list of fields, and print lines with these fields.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -124,7 +124,7 @@ static uint64_t pc_of(const struct dep_item *it)
 	}
 }
 
-/* Value of a field that is a decimal number; 0 if it is not known. */
+/* Get the value of a field that is a decimal number; 0 if the value is not known. */
 static uint64_t number_of(enum field f, const struct fields_line *l)
 {
 	switch (f) {

@@ -4,8 +4,8 @@
  * code cache.
  *
  * The translation is printed in the order of its addresses.  Each recorded instruction is printed
- * next to its first translated instruction.  If it has none, such as a direct jump within the
- * fragment, it gets a line of its own.
+ * next to its first translated instruction.  A recorded instruction without translation, such as a
+ * direct jump within the fragment, is printed in a separate line.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 #define TEXT_MAX	96
 #define NO_INSN		UINT32_MAX
 
-/** struct insn - an instruction, recorded or translated, or a literal */
+/** struct insn - a recorded or translated instruction, or a literal of the translation */
 struct insn {
 	uint64_t pc;
 	const uint8_t *bytes;
@@ -34,7 +34,7 @@ struct insn {
 struct row {
 	struct insn in;
 	enum dep_code_kind kind;
-	uint32_t insn;		/* index of its recorded instruction, or NO_INSN */
+	uint32_t insn;		/* index of the recorded instruction it comes from, or NO_INSN */
 };
 
 struct dump {
@@ -45,10 +45,10 @@ struct dump {
 	ZydisDecoder decoder;
 	ZydisFormatter formatter;
 	struct dep_fragment_code f;
-	struct insn *source;	/* f.ninsns */
+	struct insn *source;	/* recorded instructions; f.ninsns elements */
 	struct row *rows;
 	size_t nrows, room;
-	/* names in the last line that had them */
+	/* source position printed last; printed again only when it changes */
 	const char *function, *file;
 	uint32_t line;
 };
@@ -58,7 +58,7 @@ static const char *const kind_names[] = {
 	[DEP_CODE_EXIT] = "exit", [DEP_CODE_DATA] = "data",
 };
 
-/* Disassemble the instruction at @bytes; its length is 1 if these are not a valid one. */
+/* Disassemble the instruction at @bytes; invalid bytes become an instruction of length 1. */
 static void disassemble(struct dump *d, struct insn *in, uint64_t pc, const uint8_t *bytes,
 			size_t avail)
 {
@@ -82,7 +82,7 @@ static void literal(struct insn *in, uint64_t pc, const uint8_t *bytes, size_t a
 	uint64_t value;
 
 	*in = (struct insn){ .pc = pc, .bytes = bytes, .len = 1 };
-	/* Literals are aligned.  The bytes before an aligned address are padding. */
+	/* Literals are 8-byte aligned; unaligned bytes are padding. */
 	if (pc % 8 || avail < sizeof(value)) {
 		snprintf(in->text, sizeof(in->text), ".byte 0x%x", *bytes);
 		return;
@@ -92,7 +92,7 @@ static void literal(struct insn *in, uint64_t pc, const uint8_t *bytes, size_t a
 	snprintf(in->text, sizeof(in->text), ".quad 0x%" PRIx64, value);
 }
 
-/* Stops at code that cannot be decoded.  The engine does not write such code. */
+/* Disassemble the recorded instructions of the fragment. */
 static void read_source(struct dump *d)
 {
 	const uint8_t *at = d->f.code, *end = at + d->f.code_len;
@@ -124,7 +124,7 @@ static struct row *add_row(struct dump *d)
 	return &d->rows[d->nrows++];
 }
 
-/* Address in the code cache of the byte at offset @off of the translation. */
+/* Convert offset @off in the translation to its address in the code cache. */
 static uint64_t cache_address(const struct dep_fragment_code *f, uint32_t off)
 {
 	return off < f->hot_len ? f->hot + off : f->cold + (off - f->hot_len);
@@ -380,7 +380,7 @@ int fragments_dump(struct dep_store *store, const char *path, struct out *out, b
 	int ret = -1;
 
 	if (!begin_disassembler(&d)) {
-		warn("the disassembler cannot be used: Zydis of another version");
+		warn("cannot initialise the disassembler: depctl needs another version of Zydis");
 		return -1;
 	}
 	if (dep_symbols_open(&d.symbols, store)) {

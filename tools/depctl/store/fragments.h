@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* depctl dump --fragments and --log. */
+/* Output of depctl dump --fragments and depctl dump --log. */
 #ifndef DEPCTL_STORE_FRAGMENTS_H
 #define DEPCTL_STORE_FRAGMENTS_H
 
@@ -15,7 +15,7 @@
  */
 int fragments_dump(struct dep_store *store, const char *path, struct out *out, bool json);
 
-/** engine_log_dump() - print the engine's log in the order of time; 0, or -1 after a message */
+/** engine_log_dump() - print the engine's log ordered by time; 0, or -1 after a message */
 int engine_log_dump(struct dep_store *store, struct out *out, bool json);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* depctl info: what it computes (cmd_info.c) and prints (info_print.c). */
+/* Data of depctl info: cmd_info.c computes it, info_print.c prints it. */
 #ifndef DEPCTL_STORE_INFO_H
 #define DEPCTL_STORE_INFO_H
 
 #include "tools/depctl/depctl.h"
 #include "tools/depctl/common/output.h"
 
-/** struct info_row - one thread, or the total (thread NULL) */
+/** struct info_row - numbers of one thread, or of all threads (@thread NULL) */
 struct info_row {
 	const struct dep_thread *thread;
 	struct dep_counts counts;
 	uint64_t segments, raw, stored, control, value;
-	uint64_t flushes, null_bytes;	/* only in the total */
-	uint64_t gaps;		/* segments that are missing between others */
+	uint64_t flushes, null_bytes;	/* set in the row of all threads only */
+	uint64_t gaps;		/* number of missing segments, by gaps in segment numbers */
 	uint64_t next_seq;
 	uint64_t unreadable;
 };

@@ -191,7 +191,7 @@ static void print_head(struct info *f)
 	strftime(date, sizeof(date), "%F %T", localtime(&when));
 	out_printf(&f->out, "\nrecorded:  %s, ", date);
 	if (st < 0)
-		out_text(&f->out, "how it ended is not known\n");
+		out_text(&f->out, "exit status not known\n");
 	else if (WIFSIGNALED(st))
 		out_printf(&f->out, "killed by signal %d (%s)\n", WTERMSIG(st),
 			   signal_name(WTERMSIG(st), name));
@@ -289,18 +289,19 @@ static void print_loss(struct info *f)
 		const char *what;
 		uint64_t n;
 	} rows[] = {
-		{ "chunks dropped, the ring was full", l->dropped_chunks },
-		{ "bytes dropped, the ring was full", l->dropped_bytes },
-		{ "bytes not kept (--max-size, or a write failed)", l->discarded_bytes },
-		{ "threads unrecorded for want of a slot", l->lost_threads },
-		{ "programs unrecorded: no slot, or execve not followed", l->lost_processes },
+		{ "chunks dropped because the ring was full", l->dropped_chunks },
+		{ "bytes dropped because the ring was full", l->dropped_bytes },
+		{ "bytes not stored (--max-size, or a write failed)", l->discarded_bytes },
+		{ "threads unrecorded because no slot was free", l->lost_threads },
+		{ "programs unrecorded: no slot was free, or execve was not followed",
+		  l->lost_processes },
 		{ "programs that ran natively", l->native_images },
-		{ "of them: privileged (set-uid and the like)", l->native_privileged },
-		{ "threads killed: up to one unfinished record of each", l->unfinished_threads },
+		{ "of these programs: privileged (set-uid or similar)", l->native_privileged },
+		{ "threads killed; the last record of each may be missing", l->unfinished_threads },
 		{ "chunks lost while no collector ran", l->absent_chunks },
 		{ "bytes lost while no collector ran", l->absent_bytes },
-		{ "segments torn", l->torn_segments },
-		{ "threads whose last records could not be taken", l->untaken_threads },
+		{ "segments incomplete or damaged", l->torn_segments },
+		{ "threads whose last records could not be read", l->untaken_threads },
 		{ "descriptors of code, mappings or log lines not recorded", l->lost_descriptors },
 		{ "invalid rings, slots or descriptors", l->corrupt },
 	};
@@ -348,8 +349,8 @@ static void print_formats(struct info *f)
 	print_format(f, "DEPc + DEPm", f->sizes.depc + f->sizes.depm);
 	print_format(f, "this store's control stream", f->total.control);
 	print_format(f, "this store's value stream", f->total.value);
-	print_format(f, "both", f->total.control + f->total.value);
-	print_format(f, "both, as stored", f->total.stored);
+	print_format(f, "both streams", f->total.control + f->total.value);
+	print_format(f, "both streams, as stored", f->total.stored);
 }
 
 int info_print(struct info *f)

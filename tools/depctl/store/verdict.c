@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Output of a store's verdict (dep/verdict.h): a line of text, a JSON object, and a warning of
- * commands that read an incomplete store.
+ * Output of a store's verdict (dep/verdict.h): as a line of text, as a JSON object, and as the
+ * warning that commands print when they read an incomplete store.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,16 +10,16 @@
 #include "tools/depctl/common/output.h"
 #include "verdict.h"
 
-/* Write why a recording ended before its programs did; "" if it did not. */
+/* Write why the recording was ended on purpose; "" if it was not. */
 static void put_cause(const struct dep_verdict *v, char *text, size_t size)
 {
 	text[0] = '\0';
 	if (v->cause == DEP_CLOSE_MAX_SIZE)
-		snprintf(text, size, ", up to its --max-size");
+		snprintf(text, size, ", ended at --max-size");
 	else if (v->cause == DEP_CLOSE_STOPPED || v->cause == DEP_CLOSE_SHUTDOWN)
 		snprintf(text, size, ", ended on purpose");
 	if (*text && v->live)
-		snprintf(text + strlen(text), size - strlen(text), ", %u process%s went on",
+		snprintf(text + strlen(text), size - strlen(text), ", %u process%s continued",
 			 v->live, v->live == 1 ? "" : "es");
 }
 
