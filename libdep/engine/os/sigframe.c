@@ -30,7 +30,10 @@ struct fp_sw {
 	u32 xstate_size, pad[7];
 };
 
-/* The vector state as the kernel would write it; the engine image never changes it. */
+/*
+ * Write the vector state as the kernel would.  The registers still have the application's values,
+ * because the engine's code does not use vector registers.
+ */
 static void save_xstate(u8 *area, const struct sig_pending *p)
 {
 	struct fp_sw sw = {
@@ -60,7 +63,7 @@ int sigframe_push(struct tls *t, const struct k_sigaction *sa)
 	int alt = sa->flags & SA_ONSTACK && !(t->app_altstack[1] & SS_DISABLE) &&
 		  !on_altstack(t, t->regs[X86_RSP]);
 
-	/* All that processors have now, AMX included, takes 11 KiB; it depends on nothing else. */
+	/* The buffer suffices for all current processors: with AMX, the state takes 11 KiB. */
 	if (p->xsize + 4u > sizeof(raw))
 		fatal("vector state of %u bytes", p->xsize);
 	if (alt)

@@ -33,7 +33,7 @@ struct k_ucontext {
 
 struct k_siginfo {
 	s32 signo, error, code, pad;
-	u64 addr;		/* of a fault; else pid and uid and more */
+	u64 addr;		/* address of a fault; for other signals pid, uid and more */
 	u64 rest[13];
 };
 
@@ -91,14 +91,12 @@ int sigframe_push(struct tls *t, const struct k_sigaction *sa);
 
 /* bailout.c */
 struct state_pos;
-/** bail_out_regs() - set t->regs to the application's registers at @pos; @uc: the frame */
+/** bail_out_regs() - set t->regs to the application's registers at @pos; @uc: the signal frame */
 void bail_out_regs(struct tls *t, const struct state_pos *pos, const struct k_ucontext *uc);
-/**
- * bail_out() - leave the cache at @pos: end the record, set t->regs and t->resume_pc
- */
+/** bail_out() - leave the code cache at @pos: end the record, set t->regs and t->resume_pc */
 void bail_out(struct tls *t, const struct state_pos *pos, const struct k_ucontext *uc);
 /**
- * bail_out_at_chunk_end() - go to the next chunk, after the store at @pos met the guard
+ * bail_out_at_chunk_end() - begin the next chunk after the store at @pos faulted at the chunk's end
  *
  * Return: the new record pointer.
  */
