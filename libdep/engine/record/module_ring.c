@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Rings of adept.ko (ADEPT_S_MODULE).  When a store meets the guard behind a chunk, the module ends
- * the chunk and moves the record pointer to the next one.  The engine is not notified, so it finds
- * the current chunk by the record pointer.
+ * Rings of the kernel module adept.ko (ADEPT_S_MODULE).  When a store faults in the guard behind a
+ * chunk, the module ends the chunk and moves the record pointer to the next chunk.  The engine is
+ * not notified, so it finds the current chunk by the record pointer.
  */
 #include "record.h"
 
@@ -42,7 +42,10 @@ void module_next_chunk(struct tls *t, const struct adept_position *tail, u32 hav
 	t->spill[1] = t->regs[X86_RSP];
 	t->pp = ring_chunk_end(t);
 	module_find(t);
-	/* Remove the copy of the unfinished record: the tail position describes it. */
+	/*
+	 * Clear the copy of the unfinished record in the new chunk: the tail position already
+	 * describes it.
+	 */
 	memset((void *)t->pp, 0, carried);
 }
 
