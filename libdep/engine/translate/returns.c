@@ -10,7 +10,10 @@
 #include "translate.h"
 #include "libdep/engine/record/record.h"
 
-/* On entry rcx has the return address, and TLS_IND0 the application's rcx. */
+/*
+ * Emit the shared return path.  On entry, rcx has the return address, and TLS_IND0 the
+ * application's rcx.
+ */
 static void emit_path(struct build *b)
 {
 	static const u8 swap[] = { 0x48, 0x89, 0x14, 0x24 };	/* mov [rsp], rdx */
