@@ -124,7 +124,7 @@ static struct adept_proc *slot_for_exec(void)
 {
 	struct adept_proc *p = __atomic_load_n(&slot, __ATOMIC_ACQUIRE);
 
-	/* A process outside all domains has unmapped all slots (record/isolate.c). */
+	/* An isolated process that had no slot has unmapped all slots (record/isolate.c). */
 	if (boot.domain == ADEPT_NO_DOMAIN)
 		return NULL;
 	if (p)

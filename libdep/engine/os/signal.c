@@ -174,7 +174,11 @@ static void stop_after_store(const struct state_pos *pos, u64 rip)
 	*(volatile u8 *)(rip + in.len) = 0xcc;
 }
 
-/* A native call's push met the end of the stack: enter the callee without it. */
+/*
+ * The native call in a call stub pushes a cache address below the application's return address,
+ * which is already on the stack.  If this push faults at the end of the stack, enter the callee
+ * without the native call.
+ */
 static int finish_call(struct tls *t, const struct state_pos *pos, struct k_ucontext *uc)
 {
 	if (pos->kind != STATE_EXIT_DONE && pos->kind != STATE_AT_RCX)

@@ -472,8 +472,8 @@ u8 *syscall_handle(struct tls *t)
 		r[X86_R11] = r11;
 		t->resume_pc = insn;
 		/*
-		 * ring_reserve_end() was asked before: in the chunk that ends after the
-		 * instruction.
+		 * ring_reserve_end() may have begun a chunk whose header has the registers after
+		 * the instruction, so record the registers from before it.
 		 */
 		ring_record_context(t, insn);
 		return dispatch_resume(t);
