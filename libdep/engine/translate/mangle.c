@@ -49,7 +49,7 @@ int mangle_implicit_gs(const struct x86_insn *in)
 
 int mangle_needed(const struct build_insn *bi)
 {
-	/* int3 and the like fault before they access an operand. */
+	/* Instructions of kind X86_INT fault before they access an operand. */
 	if (bi->in.kind == X86_INT)
 		return 0;
 	return (bi->in.attr & (X86_A_RIPREL | X86_A_RDGSBASE)) || mangle_gs(bi) ||
