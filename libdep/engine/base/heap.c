@@ -62,7 +62,8 @@ void *heap_alloc(size_t n)
 	void *p;
 
 	if (c >= NCLASSES)
-		fatal("allocation of %u bytes", (unsigned int)n);
+		fatal("allocation of %u bytes is larger than any size class of the heap",
+		      (unsigned int)n);
 	lock(&heap_lock);
 	p = free_list[c];
 	if (p) {
@@ -78,7 +79,7 @@ void *heap_alloc(size_t n)
 	 */
 	if (!open_up_to(next + n + 16)) {
 		unlock(&heap_lock);
-		fatal("no memory for the engine: %u of its %u MiB are used",
+		fatal("cannot extend the engine's heap: %u of its %u MiB are used",
 		      (unsigned int)((next - boot.heap) >> 20),
 		      (unsigned int)(boot.heap_size >> 20));
 	}

@@ -110,14 +110,14 @@ static u64 stored_value(const struct tls *t, const struct state_pos *pos,
 	struct x86_insn in;
 
 	if (x86_decode(&in, (u8 *)rip, 16) <= 0)
-		fatal("no store at %lx", rip);
+		fatal("no value store at cache address %lx", rip);
 	if (is_timestamp(pos)) {
 		if (in.opcode == 0x89 && in.base == X86_R15)
 			return uc->regs[SC_RDX] << 32 | (u32)uc->regs[SC_RAX];
 		return late_timestamp(t);
 	}
 	if (in.f_reg == X86_NONE)
-		fatal("no store at %lx", rip);
+		fatal("no value store at cache address %lx", rip);
 	return t->regs[in.f_reg];
 }
 
@@ -261,7 +261,7 @@ void bail_out(struct tls *t, const struct state_pos *pos, const struct k_ucontex
 		at_entry(t, pos);
 		break;
 	case STATE_DATA:
-		fatal("execution in a fragment's data at %lx", rip);
+		fatal("thread executes a fragment's literals at cache address %lx", rip);
 	}
 }
 

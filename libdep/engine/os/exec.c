@@ -194,11 +194,12 @@ s64 exec_syscall(struct tls *t, u64 nr, u64 args[6])
 	announce(p, nr, args);
 	answer_wait(p, ADEPT_EXEC_REQUEST);
 	safepoint_leave(t);
-	LOG(ADEPT_LOG_EXEC, "execve: the collector %s follow",
-	    p->exec_state == ADEPT_EXEC_READY ? "will" : "will not");
+	LOG(ADEPT_LOG_EXEC, "execve: the collector %s",
+	    p->exec_state == ADEPT_EXEC_READY ? "will follow it into the new image" :
+	    "will not follow it: the new image runs natively");
 	ret = execute(t, nr, args);
 	if (ret != SYS_ABORTED)
-		LOG(ADEPT_LOG_EXEC, "execve failed: %ld", ret);
+		LOG(ADEPT_LOG_EXEC, "execve failed with error %ld", ret);
 	state = __atomic_load_n(&p->exec_state, __ATOMIC_ACQUIRE);
 	/*
 	 * After ADEPT_EXEC_NATIVE, too: the collector has counted the image as native and must undo

@@ -4,7 +4,7 @@
 
 #include "libdep/engine/base/runtime.h"
 
-/** exec_syscall() - execve and execveat; returns only if they fail */
+/** exec_syscall() - make the application's execve or execveat; returns only if it fails */
 s64 exec_syscall(struct tls *t, u64 nr, u64 args[6]);
 /**
  * exec_vfork_done() - release the execve request of vfork child @tid, which has left this memory

@@ -8,7 +8,7 @@
 #include "libdep/engine/base/runtime.h"
 
 struct rights {
-	u32 uid[4], gid[4];	/* real, effective, saved, file system */
+	u32 uid[4], gid[4];	/* real, effective, saved and file system id */
 	u64 permitted;		/* mask of the permitted capabilities */
 };
 

@@ -65,7 +65,7 @@ int sigframe_push(struct tls *t, const struct k_sigaction *sa)
 
 	/* The buffer suffices for all current processors: with AMX, the state takes 11 KiB. */
 	if (p->xsize + 4u > sizeof(raw))
-		fatal("vector state of %u bytes", p->xsize);
+		fatal("vector state of %u bytes is too large for a signal frame", p->xsize);
 	if (alt)
 		sp = t->app_altstack[0] + t->app_altstack[2];
 	fp = (sp - (p->xsize + 4)) & ~63ull;
@@ -94,7 +94,7 @@ int sigframe_push(struct tls *t, const struct k_sigaction *sa)
 	f.uc.sigmask = p->mask | t->sync_blocked;
 	memcpy(&f.info, p->info, sizeof(f.info));
 	save_xstate(raw, p);
-	/* rt_copy_in() stops at a fault on either side. */
+	/* rt_copy_in() stops at a fault, also of the destination. */
 	if (rt_copy_in((void *)fp, raw, p->xsize + 4) != p->xsize + 4 ||
 	    rt_copy_in((void *)sp, &f, sizeof(f)) != sizeof(f))
 		return 0;

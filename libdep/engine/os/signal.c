@@ -49,7 +49,7 @@ static struct k_siginfo *info_of(struct tls *t)
 	return (struct k_siginfo *)t->sig.info;
 }
 
-/* ---- arrival ---- */
+/* ---- arrival of signals ---- */
 
 static void note_signal(struct tls *t, u32 signo, const struct k_siginfo *info,
 			struct k_ucontext *uc, int forced)
@@ -241,8 +241,8 @@ static int own_fault(struct tls *t, u32 signo, const struct k_siginfo *info,
 		 * writes.
 		 */
 		if (in_engine(rip) && rip != (u64)gate_undefined)
-			fatal("signal %u at engine + %lx, address %lx", signo, rip - boot.image,
-			      addr);
+			fatal("signal %u in the engine's code at engine + %lx, fault address %lx",
+			      signo, rip - boot.image, addr);
 		return 0;
 	}
 	if (signo == K_SIGBUS && uc->regs[SC_EFLAGS] & FLAG_AC && misaligned_store(t, pos, uc))
@@ -253,7 +253,7 @@ static int own_fault(struct tls *t, u32 signo, const struct k_siginfo *info,
 	 * writes could not.
 	 */
 	if (signo == K_SIGBUS && addr - boot.session < layout()->file_size)
-		fatal("adept.ko refuses a store to the ring at %lx", addr);
+		fatal("adept.ko has no memory for the ring at %lx, or a limit is reached", addr);
 	if (signo == K_SIGSEGV && ring_guard_hit(t, addr)) {
 		uc->regs[SC_R15] = bail_out_at_chunk_end(t, pos, uc);
 		return 1;
@@ -317,7 +317,7 @@ static void handler(int signo, struct k_siginfo *info, struct k_ucontext *uc)
 		asynchronous(t, (u32)signo, info, uc);
 }
 
-/* ---- delivery ---- */
+/* ---- delivery of signals ---- */
 
 static void set_mask(u64 mask)
 {
@@ -446,7 +446,7 @@ void signal_sigreturn(struct tls *t)
 	sigreturn_with(&f.uc);
 }
 
-/* ---- system calls ---- */
+/* ---- system calls on signals ---- */
 
 s64 signal_sigaction(struct tls *t, const u64 a[6])
 {

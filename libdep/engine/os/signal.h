@@ -15,12 +15,12 @@ u64 signal_mask(void);
 /**
  * signal_thread_init() - set up signals in a new thread
  *
- * Synchronous signals that are pending arrive here: @t->sync_blocked must be set.
+ * Pending synchronous signals arrive during this call, so @t->sync_blocked must be set before.
  */
 void signal_thread_init(struct tls *t);
 /**
- * signal_inherit() - set the handlers of a new thread
- * @share: use the handlers of @t; otherwise copy them
+ * signal_inherit() - set the signal handlers of a new thread
+ * @share: 1: use the handlers of @t; 0: copy them
  */
 void signal_inherit(struct tls *child, const struct tls *t, int share);
 /** signal_disinherit() - release the handlers of @t */

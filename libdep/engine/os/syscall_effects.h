@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* System call effects: inputs and results of a system call that are not in its arguments. */
+/*
+ * System call effects: inputs and results of a system call that are not in its arguments, but in
+ * memory or the kernel.
+ */
 #ifndef ADEPT_ENGINE_OS_SYSCALL_EFFECTS_H
 #define ADEPT_ENGINE_OS_SYSCALL_EFFECTS_H
 

@@ -88,7 +88,7 @@ struct tls *thread_first(void)
 	return t;
 }
 
-/* ---- exit ---- */
+/* ---- exit of threads and processes ---- */
 
 static void block_signals(u64 *old)
 {
@@ -330,7 +330,7 @@ s64 thread_sys_clone(struct tls *t, u64 nr, u64 a[6])
 	ret = flags & CLONE_VM ? clone_thread(t, nr, a, flags, stack, tls) :
 				 fork_process(t, nr, a, flags, stack, tls);
 	if (ret)
-		LOG(ADEPT_LOG_THREAD, "clone with flags %lx: %ld", flags, ret);
+		LOG(ADEPT_LOG_THREAD, "clone with flags %lx returned %ld", flags, ret);
 	if (ret > 0) {
 		ev = (struct adept_ev_fork){
 			(u32)ret, (u32)flags, t->before,

@@ -239,7 +239,7 @@ static void enter(u32 domain)
 {
 	__atomic_store_n(&boot.domain, domain, __ATOMIC_SEQ_CST);
 	if (domain == ADEPT_NO_DOMAIN ? drop_all() : drop_others())
-		record_message("process gave up rights but still has the session memory of other "
+		record_message("a process gave up rights but still has the session memory of other "
 			       "processes mapped: too many mappings to unmap it");
 }
 

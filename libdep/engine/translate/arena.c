@@ -20,7 +20,7 @@
 
 struct arena {
 	u64 base, size;
-	u64 hot, cold;		/* first free address of each part */
+	u64 hot, cold;		/* first free address of the hot and of the cold part */
 	u64 hot_ready, cold_ready;	/* pages below these addresses are populated */
 	u8 *ret_path;		/* shared return path (returns.c); NULL until it is built */
 	u32 nfrags;
@@ -177,7 +177,7 @@ struct arena *arena_for(u64 pc)
 	 * continue natively, since threads, signal handlers and r15 depend on the engine.
 	 */
 	if (!a)
-		fatal("no room for translated code near %lx", pc);
+		fatal("cannot allocate memory for the translation of code at %lx", pc);
 	return a;
 }
 
@@ -221,7 +221,10 @@ void arena_commit(struct arena *a, struct frag *f)
 {
 	u32 **block = &a->frags[a->nfrags / BLOCK];
 
-	/* Blocks are never moved, because signal handlers read them without a lock. */
+	/*
+	 * The blocks of references are never moved, because signal handlers read them without a
+	 * lock.
+	 */
 	if (!*block)
 		*block = heap_alloc(BLOCK * sizeof(**block));
 	(*block)[a->nfrags % BLOCK] = heap_ref(f);

@@ -179,7 +179,7 @@ void table_init(int plain)
 {
 	/* The injector guarantees this. */
 	if (boot.low_size < TABLES_SIZE + ADEPT_PAGE || boot.low + boot.low_size > 0x80000000u)
-		fatal("no memory below 2 GiB");
+		fatal("the injector gave no memory below 2 GiB for the branch tables");
 	/* Small tables get no huge pages, even if the kernel uses them by default. */
 	sys3(__NR_madvise, boot.low, boot.low_size, K_MADV_NOHUGEPAGE);
 	all_bits[T_JUMP] = plain ? PLAIN_BITS : JUMP_BITS;

@@ -47,7 +47,7 @@ int table_has(enum table t, u64 pc);
 /** table_set() - add landing stub @at for @pc, or replace the present stub of @pc by it */
 void table_set(enum table t, u64 pc, const struct landing_place *at);
 
-/* branch_lookup.c */
+/* Functions of branch_lookup.c. */
 /** lookup_init() - initialise the tables; without the BMI2 instructions they do not grow */
 void lookup_init(int with_bmi2);
 /*

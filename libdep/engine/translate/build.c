@@ -124,9 +124,9 @@ static struct frag *build(u64 pc, u16 mask, struct arena *a, enum after after)
 		f = emit_fragment(b, a);
 		if (f)
 			break;
-		/* Cannot happen: the tables have room for any one instruction. */
+		/* Cannot happen: the tables of struct build have room for any one instruction. */
 		if (limit == 1)
-			fatal("cannot translate the instruction at %lx", pc);
+			fatal("cannot translate the instruction at %lx: a build table is full", pc);
 		limit /= 2;
 	}
 	f->after = after;

@@ -79,7 +79,8 @@ static struct frag *build_call(const struct callsite *c, u16 mask, struct landin
 	f = build_commit(b);
 	/* Cannot happen: the tables have room for this. */
 	if (!f)
-		fatal("cannot build a call stub for %lx", c->ret);
+		fatal("cannot build the call stub that returns to %lx: a build table is full",
+		      c->ret);
 	*at = landing_place(b);
 	return f;
 }

@@ -18,7 +18,7 @@ struct frag *frag_get(u64 pc, u16 known, int call);
 /** frag_exists() - whether there is a version of @pc that needs only @known registers */
 int frag_exists(u64 pc, u16 known);
 void frag_insert(struct frag *f);
-/** frag_kill() - make @f unreachable: no lookup, link or landing leads to it; frag_lock held */
+/** frag_kill() - remove @f so that no lookup, link or landing stub leads to it; frag_lock held */
 void frag_kill(struct frag *f);
 /**
  * frag_make_return_site() - note that calls of hooked functions return to @pc
@@ -31,7 +31,7 @@ unsigned int frag_kill_range(u64 start, u64 end);
 /** frag_of_cache() - find the fragment that contains cache address @addr, or NULL; lock-free */
 struct frag *frag_of_cache(u64 addr);
 
-/* build.c */
+/* Functions of build.c. */
 /**
  * build_fragment() - translate a version of @pc whose entry mask is @mask or a subset of it
  *
@@ -45,11 +45,11 @@ struct frag *build_fragment(u64 pc, u16 mask);
  */
 struct frag *build_after(u64 pc, struct arena *a, enum after after);
 
-/* link.c */
+/* Functions of link.c. */
 void exit_link(struct exit *x, struct frag *to);
 void exit_unlink(struct exit *x);
 
-/* arena.c */
+/* Functions of arena.c. */
 #define ARENA_SIZE	(64u << 20)
 #define MAX_ARENAS	32
 #define ARENAS_MAX	((u64)MAX_ARENAS * ARENA_SIZE)

@@ -158,7 +158,7 @@ static struct watched *find_protected(u64 page)
 static void unprotect(struct watched *w)
 {
 	sys3(__NR_mprotect, w->page, ADEPT_PAGE, w->prot);
-	LOG_LOCKED(ADEPT_LOG_MEMORY, "page %lx of code is writable", w->page);
+	LOG_LOCKED(ADEPT_LOG_MEMORY, "page %lx of code is writable again", w->page);
 	*w = watched[--nwatched];
 	__atomic_store_n(&unwatched, unwatched + 1, __ATOMIC_RELEASE);
 }

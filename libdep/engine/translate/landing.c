@@ -182,7 +182,7 @@ static void build_landing(u64 pc, int is_return, int inlined)
 	landing_emit(b, is_return);
 	/* Cannot happen: the tables have room for this. */
 	if (!build_commit(b))
-		fatal("cannot build a landing for %lx", pc);
+		fatal("cannot build the landing stub of %lx: a build table is full", pc);
 	at = landing_place(b);
 	landing_build_tail(pc, b->arena, inlined ? AFTER_JUMP : AFTER_NOTHING);
 	/* Set the table entry last: from now on threads reach the landing stub. */
@@ -201,7 +201,7 @@ static void build_link(u64 pc, struct arena *a)
 	b->exits[0].patch = exits_emit_linkable(b, 0xe9);
 	/* Cannot happen: the tables have room for this. */
 	if (!build_commit(b))
-		fatal("cannot build a link to %lx", pc);
+		fatal("cannot build the jump to the fragment of %lx: a build table is full", pc);
 }
 
 void landing_build_tail(u64 pc, struct arena *a, enum after after)

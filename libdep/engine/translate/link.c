@@ -62,7 +62,7 @@ void exit_link(struct exit *x, struct frag *to)
 		if (!target) {
 			/* A full arena still has a reserve for 4,096 such jumps. */
 			if (!x->thunk)
-				fatal("no room for a jump to another arena");
+				fatal("code cache arena has no room for a jump to another arena");
 			exit_unlink(x);
 			return;
 		}

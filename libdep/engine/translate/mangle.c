@@ -96,7 +96,7 @@ static u8 pick(const struct x86_insn *in, const u8 *choice, unsigned int n, u8 n
 	for (unsigned int i = 0; i < n; i++)
 		if (!(used & X86_BIT(choice[i])) && choice[i] != not)
 			return choice[i];
-	fatal("no scratch register for opcode %x", in->opcode);
+	fatal("no free scratch register for an instruction with opcode %x", in->opcode);
 }
 
 static u8 pick_high(const struct x86_insn *in, u8 not)

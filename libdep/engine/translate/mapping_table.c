@@ -155,7 +155,7 @@ static u8 effective(u64 prot)
 	return (u8)(prot & K_PROT_ANY);
 }
 
-/* ---- files ---- */
+/* ---- names of mapped files ---- */
 
 /* Convert a device number from stat's format to that of struct map_line. */
 static u64 maps_dev(u64 dev)
@@ -213,7 +213,7 @@ static void name_file(struct tracked *t, u64 fd)
 	t->path = t->prot & K_PROT_EXEC ? path_of(fd) : 0;
 }
 
-/* ---- calls ---- */
+/* ---- system calls that change mappings ---- */
 
 u64 track_begin(void)
 {
@@ -398,7 +398,7 @@ void track_personality(void)
 	implies_exec = ret > 0 && ret & READ_IMPLIES_EXEC;
 }
 
-/* ---- the beginning ---- */
+/* ---- mappings that exist when the engine starts ---- */
 
 static void add_line(const struct map_line *l)
 {
@@ -432,7 +432,7 @@ void track_init(void)
 	track_personality();
 }
 
-/* ---- finding ---- */
+/* ---- lookup of a mapping ---- */
 
 /*
  * Whether mapping @t, which grows downwards, has grown to @addr: all pages from @addr to @t are

@@ -189,7 +189,7 @@ void r15_emit_slot_form(struct build *b, unsigned int n)
 		emit_slot_zero(b, 4, 1);
 		break;
 	case SLOT_NONE:
-		fatal("no slot form of opcode %x", in->opcode);
+		fatal("opcode %x cannot use the memory slot of r15 as operand", in->opcode);
 	}
 }
 
@@ -258,7 +258,8 @@ void reserved_reg_plan(struct build *b)
 		}
 		/* Cannot happen: no instruction uses that many registers. */
 		if (reg == X86_NONE)
-			fatal("no scratch register for opcode %x", b->ins[n].in.opcode);
+			fatal("no free scratch register for an instruction with opcode %x",
+			      b->ins[n].in.opcode);
 		memset(b->hold + n, reg, end - n + 1);
 		n = end;
 	}

@@ -11,7 +11,7 @@
 #define WITH_ARG	0x40	/* the entry has arg; otherwise it is X86_NONE */
 #define WITH_ARGS	0x80	/* the entry has arg2 and arg3; otherwise they are X86_NONE */
 
-_Static_assert(STATE_DATA < WITH_POS, "a kind does not fit");
+_Static_assert(STATE_DATA < WITH_POS, "enum state_kind overlaps the flag bits");
 
 u32 state_pack(u8 *out, const struct state_entry *v, u32 n)
 {

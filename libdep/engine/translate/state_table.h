@@ -31,7 +31,7 @@ struct state_pos {
 /* Maximal size of a packed entry in bytes. */
 #define STATE_PACKED	9
 
-/** state_pack() - pack @n entries to @out; returns the number of bytes */
+/** state_pack() - pack @n state entries to @out; returns the number of bytes */
 u32 state_pack(u8 *out, const struct state_entry *v, u32 n);
 /** state_lookup() - look up cache address @addr; 0 if it is in no fragment.  Lock-free. */
 int state_lookup(u64 addr, struct state_pos *pos);

@@ -10,13 +10,13 @@
 #include "state_table.h"
 #include "libdep/engine/emit/build.h"
 
-/* scan.c */
+/* Functions of scan.c. */
 /**
  * build_scan() - decode the instructions of the fragment: fill in ins, runs and exits from b->pc on
  */
 void build_scan(struct build *b);
 
-/* mangle.c */
+/* Functions of mangle.c. */
 /** mangle_needed() - whether an instruction must be rewritten because of gs, r15 or rip */
 int mangle_needed(const struct build_insn *bi);
 void mangle_insn(struct build *b, unsigned int n);
@@ -33,7 +33,7 @@ int mangle_gs(const struct build_insn *bi);
 /** mangle_implicit_gs() - whether the instruction has a gs-relative operand without ModRM */
 int mangle_implicit_gs(const struct x86_insn *in);
 
-/* reserved_reg.c */
+/* Functions of reserved_reg.c. */
 /** r15_named() - whether a register field of the instruction is r15 */
 int r15_named(const struct x86_insn *in);
 /**
@@ -51,7 +51,7 @@ void reserved_reg_spill(struct build *b, unsigned int n);
  */
 void r15_emit_slot_form(struct build *b, unsigned int n);
 
-/* commit.c */
+/* Functions of commit.c. */
 /**
  * build_begin() - start to emit code for @b->pc
  * @a: put the code into this arena, directly after its last code; NULL: choose an arena near @b->pc
@@ -60,11 +60,11 @@ void build_begin(struct build *b, struct arena *a);
 /** build_commit() - emit the cold part and make the fragment; NULL if a table overflowed */
 struct frag *build_commit(struct build *b);
 
-/* build.c */
+/* Functions of build.c. */
 /** build_stub() - begin a fragment without application instructions; its entry mask is {rsp} */
 struct build *build_stub(u64 pc, struct arena *a);
 
-/* exits.c */
+/* Functions of exits.c. */
 /** exits_emit_linkable() - emit a jmp or call that can be linked; returns its rel32 field */
 u8 *exits_emit_linkable(struct build *b, u8 opcode);
 void exits_emit_branch(struct build *b, unsigned int n, struct build_exit *x);
@@ -75,7 +75,7 @@ void exits_emit_stubs(struct build *b);
 /** exits_emit_thunk() - emit the exit stub of exit @i, which enters the dispatcher with exit @x */
 void exits_emit_thunk(struct build *b, u32 i, const struct exit *x);
 
-/* returns.c */
+/* Functions of returns.c. */
 /**
  * returns_prepare() - build the shared return path of @pc's arena if there is none
  *
@@ -90,8 +90,8 @@ void returns_emit(struct build *b, u32 i);
  */
 void returns_emit_by_jump(struct build *b, u32 i);
 
-/* call_stub.c */
-/** callsite_init() - initialise; called before the first call is translated */
+/* Functions of call_stub.c. */
+/** callsite_init() - initialise the table of call stubs, before a call is translated */
 void callsite_init(void);
 /** call_stub_direct() - find or build the call stub for exit @x, a direct call */
 struct frag *call_stub_direct(const struct exit *x);
@@ -105,7 +105,7 @@ struct frag *call_stub_indirect(u64 ret, int inlined);
  */
 void call_stub_rebuild(u64 ret);
 
-/* landing.c */
+/* Functions of landing.c. */
 void landing_init(void);
 /** landing_emit_mismatch_exit() - emit the jump that must precede a landing stub that uses loop */
 void landing_emit_mismatch_exit(struct build *b);
