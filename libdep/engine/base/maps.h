@@ -5,7 +5,7 @@
 
 #include "runtime.h"
 
-/** struct maps - /proc/self/maps being read */
+/** struct maps - state of a reader of /proc/self/maps */
 struct maps {
 	int fd;
 	u32 at, len;

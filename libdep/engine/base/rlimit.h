@@ -59,7 +59,7 @@ s64 rlimit_change(u64 resource, u64 nr, const struct rlimit_pair *to, struct rli
  */
 u32 rlimit_exec_begin(int finally);
 void rlimit_exec_failed(u32 lowered);
-/** rlimit_lock_for_fork() - hold (1) or release (0) the lock around fork */
+/** rlimit_lock_for_fork() - hold (1) or release (0) the lock of the memory limits around fork */
 void rlimit_lock_for_fork(int hold);
 
 #endif

@@ -7,7 +7,8 @@
 
 /** struct group - the threads that the kernel considers one process, which end together */
 struct group {
-	u32 stop;	/* futex: tid of the thread that stops the others, or 0 (os/stop_world.c) */
+	/* futex: tid of the thread that stops the group's others, or 0 (os/stop_world.c) */
+	u32 stop;
 	u32 nthreads;	/* number of threads; under threads_lock */
 };
 
@@ -26,7 +27,7 @@ void thread_list_retire(struct tls *t);
 struct tls *thread_list_reuse(void);
 /** thread_list_forked() - in a forked child: make @t its only thread, in a new group */
 void thread_list_forked(struct tls *t);
-/** thread_list_lock_for_fork() - hold (1) or release (0) the lock around fork */
+/** thread_list_lock_for_fork() - hold (1) or release (0) the thread list's lock around fork */
 void thread_list_lock_for_fork(int hold);
 /**
  * thread_each_other() - call @f for the other threads of @t's process; returns the sum of results

@@ -49,7 +49,7 @@ struct build {
 	u8 *hot_end;		/* end of the hot part; NULL until the cold part is begun */
 	struct emit e;
 	u32 first_exit;
-	u32 limit;		/* maximal number of instructions */
+	u32 limit;		/* maximal number of instructions in the fragment */
 	u32 nrecorded;		/* number of exits that have records; they come first */
 	u32 n, nexits, nruns, nstores, nstates, nlits;
 	struct build_insn ins[MAX_INSNS];

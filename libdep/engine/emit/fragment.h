@@ -32,7 +32,7 @@ enum exit_call {
  * @thunk: offset of the exit stub, to which the unlinked exit jumps; 0: none
  */
 struct exit {
-	u64 target;		/* application address, direct exits only */
+	u64 target;		/* application address at which a direct exit continues */
 	/*
 	 * 32-bit heap references, 0 for none; 64-bit pointers would take too much memory, since a
 	 * process can have hundreds of thousands of exits.
@@ -78,7 +78,7 @@ struct frag {
 	u8 nexits, ninsns, nruns;
 	u8 dead;
 	u8 after;		/* enum after; if not AFTER_NOTHING, there is no call entry */
-	u8 check;		/* bytes of return_sites_emit_check() at the entry */
+	u8 check;		/* size of the code of return_sites_emit_check() at the entry */
 	/* nruns runs, then ninsns instruction lengths (u8), then the packed state table */
 	struct adept_run runs[];
 };

@@ -9,60 +9,85 @@
 #include "libdep/abi/types.h"
 
 /*
- * Kind of the code at an address.  P is the record pointer, the tag is the exit id, n is an
- * instruction of the fragment.
+ * Kind of the code at an address in a fragment; n is an instruction of the fragment.
  *
- * "Before n": the application's state is that before instruction n.  "n done": it is that after n.
+ * "Before n": the application's state is that before instruction n.  The names use TAG for the exit
+ * id of the record.
  */
 enum state_kind {
-	STATE_RUN,	/* copied instructions from n on; add up lengths to find the instruction */
-	STATE_STORE,	/* value store; before n */
+	/* copied instructions from n on; add up lengths to find the instruction at the address */
+	STATE_RUN,
+	/* code of a value store, before instruction n */
+	STATE_STORE,
 	/*
-	 * n done; the value store after n is not.  arg, arg2, arg3 are as in STATE_DONE; arg3 has
-	 * STATE_TIMESTAMP if the value is a timestamp
+	 * instruction n is done, the value store after it is not.  arg, arg2, arg3 are as in
+	 * STATE_DONE; arg3 has STATE_TIMESTAMP if the value is a timestamp
 	 */
 	STATE_FOLLOWING,
-	STATE_MANGLE,	/* before n; arg, arg2, arg3: spilled registers to restore */
+	/* code of rewritten instruction n, before it; arg, arg2, arg3: spilled registers */
+	STATE_MANGLE,
 	/*
-	 * n done; arg, arg2, arg3: spilled registers to restore.  arg3 also has the kind of the
-	 * value that must still be stored after n
+	 * code after rewritten instruction n, which is done; arg, arg2, arg3: spilled registers.
+	 * arg3 also has the kind of the value that must still be stored after the instruction
 	 */
 	STATE_DONE,
-	STATE_DONE_R15,	/* as STATE_DONE; the application's r15 is in register arg */
-	STATE_GS,	/* before n; gs base added to register arg2; arg is in TLS_SPILL0 */
-	STATE_GS_DONE,	/* as STATE_GS, but n is done */
-	STATE_EXIT,	/* exit arg: tag not stored; application at the exit's target */
-	STATE_EXIT_TAG,	/* as STATE_EXIT; tag stored, P not advanced */
-	STATE_EXIT_DONE,	/* as STATE_EXIT; P advanced, at a record boundary */
-	STATE_CALL,	/* direct call exit arg: before n, address pushed, tag not stored */
-	STATE_CALL_TAG,	/* as STATE_CALL; tag stored, P not advanced */
-	STATE_IND,	/* indirect exit arg: before n, rcx and rdx in TLS_IND*, tag not stored */
+	/* as STATE_DONE, and the application's r15 is in register arg */
+	STATE_DONE_R15,
+	/* before instruction n; the gs base was added to register arg2; arg is in TLS_SPILL0 */
+	STATE_GS,
+	/* as STATE_GS, but instruction n is done */
+	STATE_GS_DONE,
+	/* exit number arg, exit id not stored; the application is at the exit's target */
+	STATE_EXIT,
+	/* as STATE_EXIT, but the exit id is stored and the record pointer not advanced */
+	STATE_EXIT_TAG,
+	/* as STATE_EXIT, but the record pointer is advanced: at a record boundary */
+	STATE_EXIT_DONE,
+	/* exit arg, a direct call, before it; return address pushed, exit id not stored */
+	STATE_CALL,
+	/* as STATE_CALL, but the exit id is stored and the record pointer not advanced */
+	STATE_CALL_TAG,
+	/* exit arg, an indirect branch, before it; rcx and rdx in TLS_IND*, exit id not stored */
+	STATE_IND,
 	STATE_IND_TAG,
-	STATE_IND_CALL,	/* as STATE_IND, and the return address is pushed */
+	/* as STATE_IND, and the return address is pushed */
+	STATE_IND_CALL,
 	STATE_IND_CALL_TAG,
-	STATE_RET_IND,	/* return by the shared path: before n, rcx in TLS_IND0, tag not stored */
+	/* exit arg, a return by the shared path, before it; rcx in TLS_IND0, exit id not stored */
+	STATE_RET_IND,
 	STATE_RET_IND_TAG,
 	/*
-	 * In the kinds from here on, the thread is at a record boundary.  "At rcx": the
-	 * application's pc is the value of register rcx.
+	 * In the kinds from here on, the thread is at a record boundary.  "Pc in rcx": register rcx
+	 * has the application's pc.
 	 */
-	STATE_RET_RCX,	/* at rcx; rcx in TLS_IND0, 8 bytes still to be popped */
-	STATE_AT_RCX,	/* at rcx; rcx and rdx in TLS_IND* */
-	/* at rcx; rcx and rdx in TLS_IND*; 8 + arg2 + 256 * arg3 bytes still to be popped */
+	/* pc in rcx; the application's rcx is in TLS_IND0, 8 bytes must still be popped */
+	STATE_RET_RCX,
+	/* pc in rcx; the application's rcx and rdx are in TLS_IND* */
+	STATE_AT_RCX,
+	/* as STATE_AT_RCX, and 8 + arg2 + 256 * arg3 bytes must still be popped */
 	STATE_RET,
-	STATE_RET_SWAPPED, /* as STATE_RET, and [rsp] has a cache address */
-	/* exit stub after a native call: rsp is 8 too low; at the target of exit arg */
+	/* as STATE_RET, and a cache address has replaced the return address at [rsp] */
+	STATE_RET_SWAPPED,
+	/* exit stub of a native call: rsp is 8 too low; the application is at exit arg's target */
 	STATE_CALLED,
-	/* callee entered by a native call: rsp is 8 too low; at the fragment's pc */
+	/*
+	 * call entry, after a native call: rsp is 8 too low, the application at the fragment's pc
+	 */
 	STATE_ENTRY_CALL,
-	STATE_ENTRY,	/* at the fragment's pc */
-	/* landing stub: rsp is 8 too low, rcx = target, rcx and rdx in TLS_IND* */
+	/* entry of a fragment: the application is at the fragment's pc */
+	STATE_ENTRY,
+	/* landing stub: rsp is 8 too low, pc in rcx, the application's rcx and rdx in TLS_IND* */
 	STATE_LAND_CALL,
-	STATE_LAND,	/* landing stub: rcx = target */
-	STATE_LAND_LOOP,	/* landing stub: rcx = target - pc of the landing stub + 1 */
-	STATE_LAND_CMP,	/* landing stub: rcx = target - pc of the landing stub */
-	STATE_LAND_OK,	/* landing stub after a match; rcx and rdx in TLS_IND*; at the stub's pc */
-	STATE_DATA,	/* literals: never executed */
+	/* landing stub: pc in rcx, the application's rcx and rdx in TLS_IND* */
+	STATE_LAND,
+	/* landing stub: rcx is the branch's target - pc of the stub + 1 */
+	STATE_LAND_LOOP,
+	/* landing stub: rcx is the branch's target - pc of the stub */
+	STATE_LAND_CMP,
+	/* landing stub after a match: the application at the stub's pc; rcx and rdx in TLS_IND* */
+	STATE_LAND_OK,
+	/* literals, which are never executed */
+	STATE_DATA,
 };
 
 /*
@@ -80,7 +105,7 @@ enum state_kind {
  * entry.
  */
 struct state_entry {
-	u16 off;		/* see frag_code() */
+	u16 off;		/* offset of the code in the fragment, see frag_code() */
 	u8 kind;		/* enum state_kind */
 	u8 insn;
 	u8 nst;			/* number of the record's stores that are done before offset off */

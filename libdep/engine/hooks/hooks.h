@@ -14,7 +14,7 @@
 
 struct build;
 
-/* elf_symbols.c */
+/* Functions of elf_symbols.c. */
 /**
  * hooks_scan_elf() - look up functions in the ELF image that is mapped at @base
  * @names: NUL-terminated names, ended by an empty name; they are numbered from 1 on
@@ -25,7 +25,7 @@ struct build;
 void hooks_scan_elf(u64 base, const char *names, void (*found)(void *arg, u64 pc, u8 number),
 		    void *arg);
 
-/* hooks.c */
+/* Functions of hooks.c. */
 /**
  * hooks_scan_module() - hook the functions in a mapped file, before its code runs
  * @base: address of the file's first byte
@@ -46,7 +46,7 @@ int hook_add_return(u64 pc);
 /** hook_argument_regs() - mask of the registers with the recorded arguments of @function */
 u16 hook_argument_regs(u8 function);
 
-/* return_sites.c */
+/* Functions of return_sites.c. */
 /** return_sites_emit_check() - emit the check of the return address at a hooked function's entry */
 void return_sites_emit_check(struct build *b);
 /** return_sites_emit_miss() - emit the beginning of the exit stub for an unknown return address */

@@ -55,6 +55,6 @@ int module_begin(struct tls *t)
 
 	t->chunk_base = t->pp = at;
 	t->chunk_end = at + layout()->chunk_size;
-	/* The access fails if the module has no memory or a limit is reached. */
+	/* The access fails if the kernel module has no memory or a limit is reached. */
 	return rt_copy_in((void *)at, &(u8){ 0 }, 1) == 1;
 }

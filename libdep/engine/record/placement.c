@@ -80,7 +80,7 @@ static void plan_vectors(struct build *b, unsigned int n, const struct x86_insn 
 	}
 	if (!m)
 		return;
-	/* The index vector may be wider or narrower than vl: store the full register. */
+	/* The index vector may have another length than the operation: store the full register. */
 	if (in->enc == X86_EVEX) {
 		add(b, n, ADEPT_ST_VEC, (u8)((m->index & 31) | 2 << 5));
 		add(b, n, ADEPT_ST_KREG, in->evex_k);

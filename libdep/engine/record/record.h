@@ -11,22 +11,22 @@
 #include "libdep/engine/base/maps.h"
 #include "libdep/engine/emit/build.h"
 
-/* placement.c */
+/* Functions of placement.c. */
 /** record_plan() - select the stores of @b and each exit's mask; may shorten the fragment */
 void record_plan(struct build *b);
-/** record_length() - size of a record with the first @nst stores, including the id */
+/** record_length() - size in bytes of a record with the first @nst stores, including its id */
 u16 record_length(const struct build *b, unsigned int nst);
 /** record_useful_regs() - registers that avoid a store if recovery knows them at the entry */
 u16 record_useful_regs(const struct build *b);
 
-/* value_stores.c */
+/* Functions of value_stores.c. */
 /* emit the stores before instruction n */
 void record_emit_before(struct build *b, unsigned int n);
 void record_emit_after(struct build *b, unsigned int n);
 /** record_emit_tag() - emit the store of exit @x's id and the step to the next record */
 void record_emit_tag(struct build *b, unsigned int x, enum state_kind before);
 
-/* descriptors.c */
+/* Functions of descriptors.c. */
 u32 record_alloc_exit_ids(unsigned int n);
 /** record_forget_exits() - forget the allocated exit ids, which belong to the parent after fork */
 void record_forget_exits(void);
@@ -63,7 +63,7 @@ void record_log(enum adept_log_area area, const char *fmt, ...);
 void record_map(const struct map_line *l);
 void record_unmap(u64 start, u64 end);
 
-/* ring.c; t->pp is the record pointer while a thread runs in the engine */
+/* Functions of ring.c; t->pp is the record pointer while a thread runs in the engine */
 /** ring_init() - allocate the shared scratch chunk of unrecorded threads; 0: no memory */
 int ring_init(void);
 void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at);
@@ -110,7 +110,7 @@ void ring_thread_vanished(struct tls *t);
 /** collector_gone() - whether the collector has ended and no new one is expected to continue */
 int collector_gone(void);
 
-/* record_end.c */
+/* Functions of record_end.c. */
 /**
  * ring_end_partial_record() - replace the record at t->pp by ADEPT_EV_PARTIAL
  * @f: fragment that the thread leaves
@@ -125,10 +125,10 @@ void ring_end_partial_record(struct tls *t, struct frag *f, unsigned int n, unsi
  * ring_end_record() - finish the record at t->pp, whose values are stored, with the id of exit @x
  */
 void ring_end_record(struct tls *t, const struct exit *x);
-/** record_value_bytes() - size of the first @nst values of a record */
+/** record_value_bytes() - size in bytes of the first @nst values of a record of fragment @f */
 u32 record_value_bytes(const struct frag *f, unsigned int nst);
 
-/* module_ring.c: rings with ADEPT_S_MODULE */
+/* Functions of module_ring.c: rings with ADEPT_S_MODULE */
 /** module_ring() - whether @t's ring belongs to the kernel module */
 int module_ring(const struct tls *t);
 /** module_find() - set t->chunk_base and t->chunk_end to the chunk of t->pp */

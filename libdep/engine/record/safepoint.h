@@ -27,7 +27,7 @@ void safepoint_enter(struct tls *t);
 void safepoint_leave(struct tls *t);
 /** safepoint_poll() - if a stop is requested, wait at a safe point; called at a record boundary */
 void safepoint_poll(struct tls *t);
-/** stop_requested() - whether another thread is stopping this one */
+/** stop_requested() - whether another thread is stopping thread @t */
 int stop_requested(const struct tls *t);
 
 #endif

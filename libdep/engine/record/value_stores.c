@@ -104,7 +104,7 @@ static int is_cmpxchg(const struct x86_insn *in)
 	       ((in->opcode & 0xfe) == 0xb0 || in->opcode == 0xc7);
 }
 
-/* mov [r15 + off], eax or edx */
+/* Emit mov [r15 + @off], @reg for eax or edx. */
 static void emit_half(struct emit *e, u8 reg, s32 off)
 {
 	emit8(e, 0x41);
