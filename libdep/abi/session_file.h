@@ -38,7 +38,7 @@
 
 #define ADEPT_SESSION_MAGIC	0x4e53545045444100ull	/* "\0ADEPTSN" */
 #define ADEPT_SESSION_VERSION	5
-/* Name of the memfd, as "/memfd:NAME (deleted)" in /proc/PID/maps. */
+/* Name of the session file's memfd; /proc/PID/maps shows it as "/memfd:NAME (deleted)". */
 #define ADEPT_SESSION_NAME	"adept-session"
 
 #define ADEPT_PAGE		4096u
@@ -190,8 +190,10 @@ static inline int adept_session_lost(const struct adept_session *s)
 }
 
 /* Which ids of a process are numbers in a pid namespace other than the collector's. */
-#define ADEPT_NS_TIDS		0x01u	/* the tids of its threads, and exec_tid */
-#define ADEPT_NS_PID		0x02u	/* adept_proc.pid, until the collector has translated it */
+/* the tids of the process's threads, and adept_proc.exec_tid */
+#define ADEPT_NS_TIDS		0x01u
+/* adept_proc.pid, until the collector has translated it to its namespace */
+#define ADEPT_NS_PID		0x02u
 #define ADEPT_NS_CHILDREN	0x04u	/* only in adept_boot.ns: the ids of future children */
 
 /*
@@ -263,9 +265,10 @@ struct adept_proc {
 	struct adept_desc_mark {
 		u64 tail, stored;
 	} mark[2];
-	u32 ns;			/* ADEPT_NS_*, set together with pid; the collector clears NS_PID */
+	/* ADEPT_NS_*, set together with pid; the collector clears ADEPT_NS_PID */
+	u32 ns;
 	u32 exec_native;	/* enum adept_native: why the current execve is not followed */
-	u64 self;		/* with NS_PID: address of the process's struct adept_boot */
+	u64 self;		/* with ADEPT_NS_PID: address of the process's struct adept_boot */
 	/*
 	 * Used only in the slot of a domain's founder, the process that isolated itself.  Processes
 	 * of the domain use this instead of the session's first page: the collector writes stop,
@@ -344,7 +347,7 @@ struct adept_thread {
 	u32 state;		/* enum adept_slot_state */
 	u32 serial;		/* unique in the session */
 	u32 tid;
-	u32 proc;		/* index of its struct adept_proc */
+	u32 proc;		/* index of the thread's process slot */
 	u32 proc_serial;
 	/* serial of the thread that created this one; 0: first of its process */
 	u32 parent_serial;
@@ -352,10 +355,10 @@ struct adept_thread {
 	u32 tail;		/* futex: chunks returned; set by the collector */
 	u32 tail_waits;		/* 1: the thread sleeps on the futex tail */
 	u32 discarding;		/* 1: do not store chunk head (dry run, recording stopped) */
-	u64 null_bytes;		/* bytes counted and discarded (dry run, after stop) */
+	u64 null_bytes;		/* bytes discarded, only counted (dry run, recording stopped) */
 	u64 flushes;
 	u64 start_ns;
-	u32 at_safepoint;	/* 1: the stream ends at a record boundary */
+	u32 at_safepoint;	/* 1: the thread's stream ends at a record boundary */
 	u32 pad;
 	/* chunks overwritten because the collector was gone for give_up_ns */
 	u64 absent_chunks;
@@ -420,9 +423,12 @@ struct adept_retired {
 	/* serial of the process in the slot (the founder); 0: the slot was free */
 	u32 serial;
 	u64 desc_head;		/* descriptors from this position on have exit ids of the domain */
-	/* Only in the founder's entry: numbers for future processes, threads and fragments. */
-	u32 serials;		/* first of ADEPT_ISOLATED_SERIALS */
-	u32 exits;		/* first of ADEPT_ISOLATED_EXITS */
+	/*
+	 * Used only in the entry of a domain's founder: numbers for future processes, threads and
+	 * fragments.
+	 */
+	u32 serials;		/* first of the ADEPT_ISOLATED_SERIALS serials of the domain */
+	u32 exits;		/* first of the ADEPT_ISOLATED_EXITS exit ids of the domain */
 };
 
 /** struct adept_retired_thread - the domain that a thread slot is reserved for */

@@ -77,7 +77,7 @@ enum adept_store_kind {
 	ADEPT_ST_REG = 1,
 	/* address of memory operand arg before the instruction, without the segment base */
 	ADEPT_ST_EA = 2,
-	ADEPT_ST_POST = 3,	/* register arg after a string instruction */
+	ADEPT_ST_POST = 3,	/* value of register arg after a string instruction */
 	/*
 	 * vector register arg & 31 before the instruction; arg >> 5 is the size: 0, 1, 2 for 16,
 	 * 32, 64 bytes
@@ -91,7 +91,7 @@ enum adept_store_kind {
 	ADEPT_ST_CHECK = 6,
 	/* register arg after instruction insn, before an exit; recovery knows it from there on */
 	ADEPT_ST_EXIT_REG = 7,
-	ADEPT_ST_FSBASE = 8,	/* new fs base, before wrfsbase */
+	ADEPT_ST_FSBASE = 8,	/* new fs base, stored before wrfsbase */
 	ADEPT_ST_BEFORE = 9,	/* timestamp before a locked instruction */
 	/* timestamp after a locked instruction; with ADEPT_TIMESTAMP_DONE if a cmpxchg succeeded */
 	ADEPT_ST_AFTER = 10,
@@ -126,8 +126,8 @@ static inline int adept_store_is_timestamp(const struct adept_store *st)
 
 enum adept_exit_kind {
 	ADEPT_X_DIRECT,		/* execution continues at the exit's target */
-	ADEPT_X_INDIRECT,	/* jmp or call through a register or memory, ret */
-	ADEPT_X_SYSCALL,	/* target: the instruction after the system call */
+	ADEPT_X_INDIRECT,	/* indirect jmp or call, or ret */
+	ADEPT_X_SYSCALL,	/* a system call; target: the instruction after it */
 	ADEPT_X_TRAP,		/* target is an instruction that faults or cannot be translated */
 };
 
@@ -135,13 +135,14 @@ enum adept_exit_kind {
 #define ADEPT_XT_BEFORE	0x1u	/* before the exit's last instruction; otherwise after it */
 /* with ADEPT_XT_BEFORE: the return address is already pushed */
 #define ADEPT_XT_PUSHED	0x2u
-#define ADEPT_XT_RCX	0x4u	/* rcx is in ADEPT_GS_RCX */
-#define ADEPT_XT_RDX	0x8u	/* rdx is in ADEPT_GS_RDX */
+#define ADEPT_XT_RCX	0x4u	/* the application's rcx is in ADEPT_GS_RCX */
+#define ADEPT_XT_RDX	0x8u	/* the application's rdx is in ADEPT_GS_RDX */
 #define ADEPT_XT_ALL	0xfu
 
 struct adept_exit {
-	u16 ninsns;		/* instructions executed up to the exit, including the branch */
-	u16 nstores;		/* stores executed up to the exit */
+	/* number of instructions executed up to the exit, including the branch */
+	u16 ninsns;
+	u16 nstores;		/* number of value stores executed up to the exit */
 	/* bit mask of registers whose values recovery knows after the exit */
 	u16 mask;
 	u8 kind;		/* enum adept_exit_kind */
