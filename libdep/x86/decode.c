@@ -333,7 +333,8 @@ static void clear(struct x86_insn *in)
 	u8 *p = (u8 *)in;
 
 	/* cleared in pieces: gcc makes a slow "rep stos" of one large memset */
-	_Static_assert(HEAD > 2 * PART && HEAD <= 3 * PART, "pieces do not fit");
+	_Static_assert(HEAD > 2 * PART && HEAD <= 3 * PART,
+		       "struct x86_insn up to mem needs three pieces");
 	__builtin_memset(p, 0, PART);
 	__builtin_memset(p + PART, 0, PART);
 	__builtin_memset(p + 2 * PART, 0, HEAD - 2 * PART);

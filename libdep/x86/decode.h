@@ -42,13 +42,13 @@ enum x86_enc { X86_LEGACY, X86_VEX, X86_EVEX, X86_XOP };
 /* Flags in struct x86_insn.attr. */
 #define X86_A_RIPREL	0x0001	/* the ModRM operand is rip-relative (memory or lea) */
 #define X86_A_LOCK	0x0002
-#define X86_A_REP	0x0004	/* F3 on a string instruction */
-#define X86_A_REPNE	0x0008	/* F2 on a string instruction */
-#define X86_A_ADDR32	0x0010	/* 67 prefix */
+#define X86_A_REP	0x0004	/* F3 (rep or repe) prefix on a string instruction */
+#define X86_A_REPNE	0x0008	/* F2 (repne) prefix on a string instruction */
+#define X86_A_ADDR32	0x0010	/* 67 prefix: 32-bit addresses */
 #define X86_A_HIGH8	0x0020	/* an operand is ah, ch, dh or bh */
 #define X86_A_GATHER	0x0040	/* reads memory through a vector of indices (VSIB) */
 #define X86_A_SCATTER	0x0080	/* writes memory through a vector of indices (VSIB) */
-#define X86_A_WRFSBASE	0x0100	/* wrfsbase */
+#define X86_A_WRFSBASE	0x0100	/* is a wrfsbase instruction */
 #define X86_A_WRGSBASE	0x0200
 #define X86_A_RDGSBASE	0x0400
 #define X86_A_MOVSEG	0x0800	/* writes a segment register (mov/pop/lfs/lgs) */
@@ -92,7 +92,7 @@ enum x86_rw { X86_R = 1, X86_W = 2, X86_M = 3 };
 struct x86_mem {
 	u8 base;	/* base register: enum x86_reg, X86_RIP or X86_NONE */
 	u8 index;	/* index register or X86_NONE; with X86_M_VSIB, a vector register number */
-	u8 scale;	/* 1, 2, 4, 8 */
+	u8 scale;	/* factor of the index: 1, 2, 4, 8 */
 	u8 seg;		/* enum x86_seg */
 	u8 rw;		/* enum x86_rw */
 	u8 flags;
@@ -139,10 +139,11 @@ struct x86_insn {
 	u8 base, index;
 	u8 evex_k;	/* EVEX opmask register, 0 = none */
 	u8 vreg;	/* ModRM.reg as a vector register number (with EVEX bits), for gathers */
-	u8 vvvv;	/* raw vvvv with EVEX V', as a vector register number */
+	u8 vvvv;	/* vvvv with EVEX V' (not inverted), as a vector register number */
 	u8 w;		/* W bit of a VEX, EVEX or XOP prefix */
-	u8 vsib_elem;	/* gathers/scatters: index element size in bytes, 4 or 8 */
-	s64 imm;	/* sign-extended; branches: the displacement; enter: size | level << 16 */
+	u8 vsib_elem;	/* size in bytes of an index of a gather or scatter, 4 or 8 */
+	/* immediate, sign-extended; branches: the displacement; enter: size | level << 16 */
+	s64 imm;
 	s32 disp;
 	u16 gpr_read;	/* mask of general registers read, including address registers */
 	u16 gpr_write;	/* mask of general registers changed wholly, partly or under a condition */

@@ -164,10 +164,10 @@ static inline void emit_align_field(struct emit *e, unsigned int ahead)
 		emit8(e, 0x2e);
 }
 
-/* A memory operand with any base and index. */
+/* Memory operand with any base and index, for emit_op_mem(). */
 struct emit_operand {
 	u8 base, index;		/* enum x86_reg or X86_NONE; not rip */
-	u8 scale_bits;		/* log2 of the scale */
+	u8 scale_bits;		/* log2 of the factor of the index */
 	u8 seg;			/* segment prefix byte; 0: none */
 	u8 addr32;
 	s32 disp;

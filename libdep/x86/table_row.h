@@ -27,10 +27,10 @@ enum x86_dim {
  * Numbers of the first top table of each encoding; each opcode map has a top table of 256 entries.
  */
 enum x86_top {
-	X86_TOP_LEGACY = 0,	/* 4 maps */
-	X86_TOP_VEX = 4,	/* maps 1..3 */
-	X86_TOP_EVEX = 7,	/* maps 1..6 */
-	X86_TOP_XOP = 13,	/* maps 8..10 */
+	X86_TOP_LEGACY = 0,	/* top tables of the 4 legacy maps */
+	X86_TOP_VEX = 4,	/* top tables of VEX maps 1..3 */
+	X86_TOP_EVEX = 7,	/* top tables of EVEX maps 1..6 */
+	X86_TOP_XOP = 13,	/* top tables of XOP maps 8..10 */
 	X86_NTOP = 16
 };
 
@@ -40,14 +40,14 @@ enum x86_field { X86_FLD_REG, X86_FLD_RM, X86_FLD_OPC, X86_FLD_VVVV, X86_NFLD };
 #define X86_FB_GPR	1u	/* the field names a general register */
 #define X86_FB_R	2u
 #define X86_FB_W	4u
-#define X86_FB_FULL	8u	/* always written, with at least 32 bits */
+#define X86_FB_FULL	8u	/* the register is always written, with at least 32 bits */
 /* accessed as a byte; without REX, numbers 4..7 are ah, ch, dh, bh */
 #define X86_FB_8	16u
 #define X86_FB_SHIFT(f)	((f) * 5)
 
 #define X86_RF_FORCEREG	(1u << 20)	/* ModRM.mod is ignored: the operand is a register */
 #define X86_RF_MOFFS	(1u << 21)
-#define X86_RF_LOCK	(1u << 22)	/* may have a LOCK prefix */
+#define X86_RF_LOCK	(1u << 22)	/* the instruction may have a LOCK prefix */
 /* the ModRM address is computed after rsp was increased by the pop */
 #define X86_RF_POPMEM	(1u << 23)
 #define X86_RF_BITOFF	(1u << 24)
@@ -68,7 +68,7 @@ enum x86_field { X86_FLD_REG, X86_FLD_RM, X86_FLD_OPC, X86_FLD_VVVV, X86_NFLD };
 #define X86_C_ZK	0x0400	/* zeroing-masking requires an opmask register */
 #define X86_C_NRV	0x0800	/* reg and vvvv must differ (AMX: rm and vvvv, too) */
 #define X86_C_NRM	0x1000	/* reg and rm must differ */
-#define X86_C_NIX	0x2000	/* reg, vector index (and vvvv with VEX) must differ */
+#define X86_C_NIX	0x2000	/* reg, vector index and, with VEX, vvvv must differ */
 #define X86_C_SIB	0x4000	/* a SIB byte is required */
 #define X86_C_NORIP	0x8000	/* a rip-relative address is not allowed */
 

@@ -10,7 +10,7 @@
 
 #include "libdep/x86/table_row.h"
 
-/* One encoding to try. */
+/* Fields of an instruction encoding that the generator tries. */
 struct probe {
 	u8 enc, map, opcode;
 	u8 pp;			/* prefix; legacy: 0, 1 = F3, 2 = F2; otherwise the pp field */

@@ -111,7 +111,7 @@ static unsigned int add_row(const struct x86_row *row)
 		if (!memcmp(&rows[i], row, sizeof(*row)))
 			return i;
 	if (nrows == MAX_ROWS)
-		die("too many rows");
+		die("there are more different rows than MAX_ROWS");
 	rows[nrows] = *row;
 	return nrows++;
 }
@@ -124,7 +124,7 @@ static unsigned int add_node(const u16 *node, unsigned int len)
 		if (!memcmp(&nodes[i], node, len * sizeof(*node)))
 			return i | X86_T_NODE;
 	if (nnodes + len > MAX_NODES)
-		die("too many nodes");
+		die("the decision trees need more words than MAX_NODES");
 	memcpy(&nodes[nnodes], node, len * sizeof(*node));
 	nnodes += len;
 	return (nnodes - len) | X86_T_NODE;
@@ -226,7 +226,7 @@ static void opcode(unsigned int t, unsigned int enc, unsigned int map, unsigned 
 		}
 	}
 	if (with && without)
-		die("an opcode has a ModRM byte sometimes");
+		die("an opcode has a ModRM byte in some of its encodings only");
 	if (with)
 		has_modrm[t][op >> 3] |= 1 << (op & 7);
 	top[t][op] = build(flat, 0);

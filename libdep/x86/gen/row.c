@@ -20,7 +20,7 @@ static unsigned int add_to(void *list, unsigned int *n, const void *item, size_t
 		if (!memcmp(p + i * size, item, size))
 			return i;
 	if (*n == 256) {
-		fprintf(stderr, "gen_tab: a list is full\n");
+		fprintf(stderr, "gen_tab: a list of struct gen_lists is full\n");
 		exit(1);
 	}
 	memcpy(p + *n * size, item, size);
@@ -98,7 +98,7 @@ static unsigned int mem_kind(const struct insn *in, const ZydisDecodedOperand *o
 	case ZYDIS_REGISTER_RBX:
 		return X86_MT_XLAT;
 	default:
-		fprintf(stderr, "gen_tab: unknown memory operand of %s\n",
+		fprintf(stderr, "gen_tab: memory operand of %s is of no known kind\n",
 			ZydisMnemonicGetString(in->i.mnemonic));
 		exit(1);
 	}
@@ -126,7 +126,8 @@ static unsigned int memory(const struct insn *in)
 			if (rw != order[pass])
 				continue;
 			if (n == 3 || op->size % 8 || !op->size) {
-				fprintf(stderr, "gen_tab: memory operand of %s\n",
+				fprintf(stderr, "gen_tab: %s has more than 3 memory operands "
+					"or one without a size\n",
 					ZydisMnemonicGetString(in->i.mnemonic));
 				exit(1);
 			}
@@ -278,7 +279,7 @@ static void flags(const struct insn *in, struct x86_row *row)
 	default:
 		break;
 	}
-	/* A shift or rotate by cl, and a rep string instruction, write no flag if the count is 0. */
+	/* Shifts, rotates and rep string instructions change no flag if the count is 0. */
 	if (in->i.meta.category == ZYDIS_CATEGORY_SHIFT ||
 	    in->i.meta.category == ZYDIS_CATEGORY_ROTATE) {
 		for (k = 0; k < in->i.operand_count; k++)
