@@ -49,7 +49,8 @@
  */
 #define ADEPT_MAX_RECORD	3584u
 #define ADEPT_MAX_CHUNKS	16u
-#define ADEPT_THREAD_NAME	16u	/* bytes, as TASK_COMM_LEN of the kernel */
+/* size of a thread's name in bytes, as TASK_COMM_LEN of the kernel */
+#define ADEPT_THREAD_NAME	16u
 #define ADEPT_MAX_PROCS		1024u
 #define ADEPT_MAX_THREADS	4096u
 #define ADEPT_DESC_SIZE		(1u << 20)

@@ -43,17 +43,22 @@ enum state_kind {
 	STATE_EXIT_TAG,
 	/* as STATE_EXIT, but the record pointer is advanced: at a record boundary */
 	STATE_EXIT_DONE,
-	/* exit arg, a direct call, before it; return address pushed, exit id not stored */
+	/* exit arg is a direct call, not done yet; return address pushed, exit id not stored */
 	STATE_CALL,
 	/* as STATE_CALL, but the exit id is stored and the record pointer not advanced */
 	STATE_CALL_TAG,
-	/* exit arg, an indirect branch, before it; rcx and rdx in TLS_IND*, exit id not stored */
+	/*
+	 * exit arg is an indirect branch, not done yet; rcx and rdx in TLS_IND*, exit id not stored
+	 */
 	STATE_IND,
 	STATE_IND_TAG,
 	/* as STATE_IND, and the return address is pushed */
 	STATE_IND_CALL,
 	STATE_IND_CALL_TAG,
-	/* exit arg, a return by the shared path, before it; rcx in TLS_IND0, exit id not stored */
+	/*
+	 * exit arg is a return by the shared path, not done yet; rcx in TLS_IND0, exit id not
+	 * stored
+	 */
 	STATE_RET_IND,
 	STATE_RET_IND_TAG,
 	/*

@@ -26,7 +26,7 @@ static int lossy;
 static int implies_exec;
 static u32 path_cache[256];	/* heap_ref() of paths, indexed by the hash of the path; 0: none */
 
-/* ---- the table ---- */
+/* ---- the table of mappings ---- */
 
 /* Index of the first entry that ends after @addr. */
 static u32 first_behind(u64 addr)

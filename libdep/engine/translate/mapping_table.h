@@ -16,7 +16,7 @@
 
 #include "libdep/engine/base/maps.h"
 
-/** struct tracked - a mapping, or a part of one */
+/** struct tracked - an entry of the table: a mapping, or a part of one */
 struct tracked {
 	u64 start, end;
 	u64 offset, dev, inode;

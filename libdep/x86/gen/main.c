@@ -130,7 +130,9 @@ static unsigned int add_node(const u16 *node, unsigned int len)
 	return (nnodes - len) | X86_T_NODE;
 }
 
-/* Build the tree below dimension @dim for the part of flat[] that begins at @v. */
+/*
+ * Build the decision tree over dimension @dim and the following ones from the rows at @v in flat[].
+ */
 static unsigned int build(const u16 *v, unsigned int dim)
 {
 	unsigned int i, n, stride = 1, same = 1;
