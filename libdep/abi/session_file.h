@@ -38,24 +38,28 @@
 
 #define ADEPT_SESSION_MAGIC	0x4e53545045444100ull	/* "\0ADEPTSN" */
 #define ADEPT_SESSION_VERSION	5
-/* Name of the memfd, as "/memfd:NAME (deleted)" in /proc/PID/maps. */
+/* Name of the session file's memfd; /proc/PID/maps shows it as "/memfd:NAME (deleted)". */
 #define ADEPT_SESSION_NAME	"adept-session"
 
 #define ADEPT_PAGE		4096u
 #define ADEPT_GUARD_SIZE	65536u
 /*
- * Bytes.  Less than ADEPT_CHUNK_END_AT, so that no store of a record is taken for the end of a
- * chunk.
+ * Maximum size of a record in bytes.  Less than ADEPT_CHUNK_END_AT, so that the kernel module never
+ * mistakes the store of a value for the store that ends a chunk.
  */
 #define ADEPT_MAX_RECORD	3584u
 #define ADEPT_MAX_CHUNKS	16u
-#define ADEPT_THREAD_NAME	16u	/* bytes, as TASK_COMM_LEN of the kernel */
+/* size of a thread's name in bytes, as TASK_COMM_LEN of the kernel */
+#define ADEPT_THREAD_NAME	16u
 #define ADEPT_MAX_PROCS		1024u
 #define ADEPT_MAX_THREADS	4096u
 #define ADEPT_DESC_SIZE		(1u << 20)
 
-/* Slots and numbers that a process reserves for its domain when it isolates itself. */
-#define ADEPT_ISOLATED_PROCS	32u	/* only if it enters a user namespace */
+/*
+ * Numbers of process slots, thread slots, exit ids and serials that a process reserves for its
+ * domain when it isolates itself (record/isolate.c).
+ */
+#define ADEPT_ISOLATED_PROCS	32u	/* reserved only if the process enters a user namespace */
 #define ADEPT_ISOLATED_THREADS	64u
 #define ADEPT_ISOLATED_EXITS	(1u << 17)
 #define ADEPT_ISOLATED_SERIALS	4096u
@@ -63,18 +67,21 @@
 /* struct adept_boot.domain of a process that cannot use any part of the session */
 #define ADEPT_NO_DOMAIN		(~0u)
 
-/* First exit id of fragments without a descriptor; used when the process has no more ids. */
+/* First exit id of a fragment without a descriptor, made when the process has no exit ids left. */
 #define ADEPT_NO_EXITS		0xf0000000u
 
-/* Offset from the record pointer (r15) at which the engine stores to end a module's chunk. */
+/*
+ * To end a chunk in a ring of the kernel module, the engine stores to this offset from the record
+ * pointer (r15).
+ */
 #define ADEPT_CHUNK_END_AT	3800u
 
-/* Exit ids below this are events (stream.h). */
+/* In a ring, ids below this are event ids, and ids from this on are exit ids (stream.h). */
 #define ADEPT_FIRST_EXIT	4096u
 /* A process takes exit ids from the session in batches of this many. */
 #define ADEPT_EXIT_BATCH	1024u
 
-/* Areas of the engine's log.  ADEPT_S_LOG(area) in adept_session.flags: log it. */
+/* Areas of the engine's log.  The flag ADEPT_S_LOG(area) in adept_session.flags enables an area. */
 enum adept_log_area {
 	ADEPT_LOG_TRANSLATE,
 	ADEPT_LOG_SIGNAL,
@@ -87,7 +94,7 @@ enum adept_log_area {
 #define ADEPT_S_LOG(area)	(0x10000u << (area))
 #define ADEPT_S_LOG_ALL		(ADEPT_S_LOG(ADEPT_LOG_AREAS) - ADEPT_S_LOG(0))
 
-/* Name of @area, as in DEP_LOG; NULL: there is no such area. */
+/* Name of @area, as written in the variable DEP_LOG; NULL if there is no such area. */
 static inline const char *adept_log_area_name(u32 area)
 {
 	switch (area) {
@@ -115,9 +122,9 @@ static inline const char *adept_log_area_name(u32 area)
 struct adept_session {
 	u64 magic;
 	u32 version;
-	u32 flags;		/* ADEPT_S_*, set by the collector before anything runs */
+	u32 flags;		/* ADEPT_S_*, set by the collector before it injects a process */
 	u32 chunk_size;		/* bytes, multiple of a page */
-	u32 nchunks;		/* per thread, 2..ADEPT_MAX_CHUNKS */
+	u32 nchunks;		/* chunks per thread, 2 to ADEPT_MAX_CHUNKS */
 	u32 nprocs;
 	u32 nthreads;
 	u32 desc_size;		/* bytes of a descriptor ring, power of two */
@@ -128,35 +135,45 @@ struct adept_session {
 	u64 ring_off;
 	u64 file_size;
 	/*
-	 * When writers treat the collector as gone.  0: when its pid no longer exists.  Otherwise:
-	 * when heartbeat_ns is older than this, or the collector and the fd store holder have died.
+	 * Age of heartbeat_ns from which recorded processes treat the collector as gone; it is also
+	 * gone when the collector and the fd store holder have both died.  0: the collector is gone
+	 * when its pid no longer exists.
 	 */
 	u64 give_up_ns;
-	u64 heartbeat_ns;	/* CLOCK_MONOTONIC, by the collector in each pass */
-	u64 retired_off;	/* struct adept_retired[nprocs], adept_retired_thread[nthreads] */
+	u64 heartbeat_ns;	/* CLOCK_MONOTONIC time; set by the collector in each pass */
+	/* offset of adept_retired[nprocs], then adept_retired_thread[nthreads] */
+	u64 retired_off;
 	u64 reserved;
 
-	/* Below: changed atomically while the session runs. */
-	u32 wakeup;		/* futex: +1 whenever the collector has something to do */
-	u32 collector_waits;	/* the collector sleeps on wakeup */
-	u32 next_exit;		/* next unused exit id; +ADEPT_EXIT_BATCH by recorded processes */
-	u32 stop;		/* by the collector: 1 = stop recording (--max-size, disk full) */
+	/* The fields below are changed atomically while the session runs. */
+	u32 wakeup;		/* futex; incremented when the collector has something to do */
+	u32 collector_waits;	/* 1: the collector sleeps on the futex wakeup */
+	/* next unused exit id; a process adds ADEPT_EXIT_BATCH to take a batch */
+	u32 next_exit;
+	/* 1: stop recording (--max-size, disk full); set by the collector */
+	u32 stop;
 	u32 lost_threads;	/* threads that ran unrecorded because no slot was free */
-	u32 lost_procs;		/* unrecorded images: no free slot, or execve was not followed */
-	u32 next_serial;	/* serials of processes and threads, from 1 */
-	u32 abandoned;		/* 1: the collector is gone for good; writers discard */
+	/* process images not recorded: no free slot, or execve not followed */
+	u32 lost_procs;
+	u32 next_serial;	/* next serial number of a process or thread, from 1 */
+	/* 1: the collector will not return; processes discard their records */
+	u32 abandoned;
 	u32 native_images;	/* images that run natively by design; see adept_native_add() */
-	u32 following;		/* execves that a tracer is following; lost if it dies */
+	/* execve calls that the tracer follows now; lost if the tracer dies */
+	u32 following;
 	/*
-	 * Robust futexes (collect/owner.h) of the collector and of the fd store holder, which holds
-	 * the session file for the next collector; 0: unknown.  When one of them dies, the kernel
-	 * sets FUTEX_OWNER_DIED, which is visible in any pid namespace.
+	 * Robust futexes (collect/owner.h) owned by the collector and by the fd store holder, a
+	 * process that holds the session file for the next collector; 0: unknown.  When the owner
+	 * dies, the kernel sets FUTEX_OWNER_DIED, which is visible in any pid namespace.
 	 */
 	u32 collector;
 	u32 holder;
-	u32 native_privileged;	/* of native_images: with privileges that the session lacks */
-	u32 procs_used;		/* slots from this index on were never claimed; only grows */
-	u32 lost_descriptors;	/* there was no collector, or the domain had no more exit ids */
+	/* the part of native_images that have privileges which the session lacks */
+	u32 native_privileged;
+	/* process slots from this index on were never claimed; only grows */
+	u32 procs_used;
+	/* descriptors lost: no collector, or no exit ids left in the domain */
+	u32 lost_descriptors;
 };
 
 #define ADEPT_OWNER_DIED	0x40000000u	/* FUTEX_OWNER_DIED */
@@ -167,46 +184,53 @@ static inline int adept_owner_died(const u32 *word)
 	return !!(__atomic_load_n(word, __ATOMIC_RELAXED) & ADEPT_OWNER_DIED);
 }
 
-/* With give_up_ns: whether the collector and the fd store holder have both died. */
+/* Whether the collector and the fd store holder have both died; used only if give_up_ns is set. */
 static inline int adept_session_lost(const struct adept_session *s)
 {
 	return adept_owner_died(&s->collector) && adept_owner_died(&s->holder);
 }
 
-/* Ids of a process that belong to another pid namespace than the collector's. */
-#define ADEPT_NS_TIDS		0x01u	/* the tids of its threads, and exec_tid */
-#define ADEPT_NS_PID		0x02u	/* adept_proc.pid, until the collector has translated it */
-#define ADEPT_NS_CHILDREN	0x04u	/* adept_boot: the ids of its future children */
+/* Which ids of a process are numbers in a pid namespace other than the collector's. */
+/* the tids of the process's threads, and adept_proc.exec_tid */
+#define ADEPT_NS_TIDS		0x01u
+/* adept_proc.pid, until the collector has translated it to its namespace */
+#define ADEPT_NS_PID		0x02u
+#define ADEPT_NS_CHILDREN	0x04u	/* only in adept_boot.ns: the ids of future children */
 
 /*
- * State of a process or thread slot.  Of a process slot, the recorded side moves FREE -> CLAIMED ->
- * LIVE; the collector moves LIVE -> ENDED after the process has ended, and ENDED -> FREE when all
- * that it recorded is stored.
+ * State of a process or thread slot.  A process slot goes from FREE to CLAIMED to LIVE when a
+ * process starts to use it.  The collector sets ENDED after the process has ended, and FREE when
+ * all that the process recorded is stored.
  */
 enum adept_slot_state {
 	ADEPT_SLOT_FREE,
-	ADEPT_SLOT_CLAIMED,	/* being filled in */
+	ADEPT_SLOT_CLAIMED,	/* the owner is filling in the slot's fields */
 	ADEPT_SLOT_LIVE,
 	/*
-	 * Thread: its last chunk is published.  Process: the collector has noticed its end and will
-	 * free the slot, so a process that needs a slot can wait.
+	 * Thread slot: the thread's last chunk is published.  Process slot: the collector has
+	 * noticed that the process ended and will soon free the slot, so a process that needs a
+	 * slot can wait.
 	 */
 	ADEPT_SLOT_ENDED,
 };
 
 /*
- * struct adept_proc.exec_state: handshake around execve (os/exec.c, inject/).
+ * struct adept_proc.exec_state: handshake between a process that calls execve (os/exec.c) and the
+ * collector (inject/).
  *
- * Only the process leaves NONE; only the collector leaves REQUEST and FAILED.  READY is left by the
- * collector at the stop after execve, or by the process, whichever comes first: the parent of a
- * vfork child continues as soon as the child has left its memory.
+ * Only the process changes the state from NONE; only the collector changes it from REQUEST and
+ * FAILED.  READY is changed by the collector at the stop after execve, or by the process, whichever
+ * comes first: the parent of a vfork child continues as soon as the child has left its memory.
  */
 enum adept_exec_state {
 	ADEPT_EXEC_NONE,
-	ADEPT_EXEC_REQUEST,	/* process: thread exec_tid is about to call execve */
-	ADEPT_EXEC_READY,	/* collector: traces exec_tid; it can call execve */
-	ADEPT_EXEC_NATIVE,	/* collector: will not follow; it can call execve */
-	ADEPT_EXEC_FAILED,	/* process: execve failed; the collector detaches and sets NONE */
+	ADEPT_EXEC_REQUEST,	/* set by the process: thread exec_tid is about to call execve */
+	/* set by the collector: it traces exec_tid, which can call execve now */
+	ADEPT_EXEC_READY,
+	/* set by the collector: it will not follow; exec_tid can call execve */
+	ADEPT_EXEC_NATIVE,
+	/* set by the process: execve failed; the collector detaches and sets NONE */
+	ADEPT_EXEC_FAILED,
 };
 
 /** struct adept_proc - one recorded process image (an execve makes a new one) */
@@ -214,54 +238,60 @@ struct adept_proc {
 	u32 state;		/* enum adept_slot_state */
 	u32 serial;		/* unique in the session */
 	u32 pid;
-	u32 parent_serial;	/* of the image that forked or executed this one, 0 = the first */
+	/* serial of the image that forked or executed this one; 0: the first */
+	u32 parent_serial;
 	u32 exec_state;		/* futex; enum adept_exec_state */
-	u32 exec_tid;		/* of a child that shares memory: no thread of process pid */
+	/* thread that calls execve; for a vfork child, not a thread of process pid */
+	u32 exec_tid;
 	u32 cause;		/* enum adept_cause */
 	u32 reserved;
 	u64 start_ns;		/* CLOCK_MONOTONIC */
-	u64 desc_head;		/* bytes ever written to its descriptor ring; by the process */
-	u64 desc_tail;		/* bytes ever consumed; by the collector */
-	u32 desc_space;		/* futex: +1 by the collector whenever it has consumed */
-	u32 desc_waits;		/* a thread sleeps on desc_space */
-	u64 exec_path;		/* with REQUEST: address of the path that execve will get.. */
-	s32 exec_dirfd;		/* ..and the other arguments of execveat */
+	u64 desc_head;		/* total bytes written to the descriptor ring; set by the process */
+	/* total bytes read from the descriptor ring; set by the collector */
+	u64 desc_tail;
+	/* futex; incremented by the collector when it has read descriptors */
+	u32 desc_space;
+	u32 desc_waits;		/* 1: a thread sleeps on desc_space */
+	/* with ADEPT_EXEC_REQUEST: address of the path argument of execve or execveat */
+	u64 exec_path;
+	s32 exec_dirfd;		/* with ADEPT_EXEC_REQUEST: directory argument of execveat */
 	u32 exec_flags;
-	u64 built;		/* fragments built; by the process */
-	u64 translate_tsc;	/* TSC ticks spent in the dispatcher; by the process */
+	u64 built;		/* number of fragments built; set by the process */
+	u64 translate_tsc;	/* TSC ticks spent in the dispatcher; set by the process */
 	/*
-	 * By the collector, for its successor: the store had @stored bytes of the process's
+	 * Lets a restarted collector continue: the store had @stored bytes of the process's
 	 * descriptors when desc_tail was @tail.  The entry whose @tail equals desc_tail is valid;
-	 * the collector writes the other one before it changes desc_tail.
+	 * the collector writes the other entry before it changes desc_tail.
 	 */
 	struct adept_desc_mark {
 		u64 tail, stored;
 	} mark[2];
-	u32 ns;			/* ADEPT_NS_*, set together with pid; the collector clears NS_PID */
+	/* ADEPT_NS_*, set together with pid; the collector clears ADEPT_NS_PID */
+	u32 ns;
 	u32 exec_native;	/* enum adept_native: why the current execve is not followed */
-	u64 self;		/* with NS_PID: address of the process's struct adept_boot */
+	u64 self;		/* with ADEPT_NS_PID: address of the process's struct adept_boot */
 	/*
-	 * Only in the slot of a domain's founder.  The domain uses it instead of the session's
-	 * first page: the collector writes stop, abandoned and heartbeat_ns here as well, and adds
-	 * the counters here to the session's.
+	 * Used only in the slot of a domain's founder, the process that isolated itself.  Processes
+	 * of the domain use this instead of the session's first page: the collector writes stop,
+	 * abandoned and heartbeat_ns here as well, and adds the counters here to the session's.
 	 */
 	struct adept_session own;
 } __attribute__((aligned(ADEPT_PAGE)));
 
 /*
- * Position in the code where a chunk begins or ends.  frag 0: at a record boundary.  Otherwise
- * within fragment frag (its first exit id), before instruction insn; nvals values of the record
- * are already stored.
+ * Position in the code where a chunk begins or ends.  If frag is 0, the position is a record
+ * boundary.  Otherwise it is before instruction insn of the fragment whose first exit id is frag,
+ * and nvals values of the record are already stored.
  *
- * extra is the value of a store that comes after an instruction: after insn - 1, which is done; or
- * after insn, a string instruction of which some iterations are done.  In the second case the
- * thread left the fragment, and the next chunk begins at a record boundary.
+ * extra is a value that is stored after an instruction.  This is instruction insn - 1, which is
+ * complete; or it is insn, a string instruction of which some iterations are done.  In the second
+ * case the thread left the fragment, and the next chunk begins at a record boundary.
  */
 struct adept_position {
 	u32 frag;
 	u16 insn;
 	u16 nvals;
-	u32 has_extra;		/* extra is the value of store number nvals (see below) */
+	u32 has_extra;		/* 1: extra is the value of store number nvals of the fragment */
 	u32 pad;
 	u64 extra;
 };
@@ -271,33 +301,35 @@ struct adept_position {
  *
  * The body is a sequence of records from offset 0 on.  If head.frag is set, the first record began
  * in the previous chunk: its id field and the head.nvals values already stored were copied to this
- * one.  Recovery starts it at head.insn, with all of regs[] known.  The instructions of the record
- * before head.insn belong to the previous chunk.  That one ends at the same position (tail), and
- * its body ends with the values stored so far.
+ * chunk.  Recovery starts this record at head.insn, with all of regs[] known.  The instructions of
+ * the record before head.insn belong to the previous chunk, whose tail is the same position and
+ * whose body ends with the values stored so far.
  */
 struct adept_chunk {
-	u64 seq;		/* 0, 1, 2.. per thread; a gap is a loss */
-	u32 fill;		/* bytes of body, the unfinished record included */
+	/* number of the chunk in its thread, from 0; a gap means lost chunks */
+	u64 seq;
+	u32 fill;		/* bytes of the body, including an unfinished record */
 	u32 tail_at;		/* offset of the unfinished record; == fill if there is none */
 	struct adept_position head;
 	struct adept_position tail;
-	u64 dropped_chunks;	/* of the thread so far, with ADEPT_S_DROP */
+	u64 dropped_chunks;	/* chunks that the thread has dropped so far (with ADEPT_S_DROP) */
 	u64 dropped_bytes;
-	u64 start_ns;		/* CLOCK_MONOTONIC when it was begun */
-	u64 timestamp;		/* of the same moment; see stream.h */
-	u64 fs_base, gs_base;	/* of the application at that moment */
+	u64 start_ns;		/* CLOCK_MONOTONIC time when the chunk was begun */
+	u64 timestamp;		/* TSC timestamp when the chunk was begun (stream.h) */
+	u64 fs_base, gs_base;	/* the application's segment bases when the chunk was begun */
 	u64 regs[16];		/* application registers at head, hardware order */
 };
 
 /**
  * struct adept_call - the system call that a thread is in
  *
- * The thread sets it when everything before the call is in the ring, and clears it before it
- * writes anything else.  A reader that finds the same @before before and after it copied the chunk
- * has a complete copy.
+ * The thread sets this when all its records before the call are in the ring, and clears it before
+ * it writes another record.  If a reader finds the same @before before and after it copies the
+ * thread's chunk, the copy has all records up to the call.
  */
 struct adept_call {
-	u64 before;		/* timestamp before the call; 0: in no call, or not reported */
+	/* timestamp taken before the call; 0: in no call, or not reported */
+	u64 before;
 	u64 nr;
 	u64 args[6];
 };
@@ -308,42 +340,44 @@ struct adept_call {
  * head counts chunks published, tail counts chunks returned; both only grow.  Chunk c is stored at
  * index c % nchunks.  The thread fills chunk head; chunks tail to head - 1 belong to the collector.
  *
- * The collector zeroes a chunk's body before it returns it (tail + 1).  So the last chunk of a
- * killed thread is valid up to the first zero id.  If at_safepoint is 1, nothing is missing after
- * that; otherwise at most one record is.
+ * The collector zeroes a chunk's body before it returns the chunk (tail + 1).  So the last chunk of
+ * a killed thread is valid up to the first zero id.  If at_safepoint is 1, no record of the thread
+ * is missing after that id; otherwise at most one record is missing.
  */
 struct adept_thread {
 	u32 state;		/* enum adept_slot_state */
 	u32 serial;		/* unique in the session */
 	u32 tid;
-	u32 proc;		/* index of its struct adept_proc */
+	u32 proc;		/* index of the thread's process slot */
 	u32 proc_serial;
-	u32 parent_serial;	/* thread that created it, 0 = first of its process */
-	u32 head;		/* by the thread */
-	u32 tail;		/* futex, by the collector */
-	u32 tail_waits;		/* the thread sleeps on tail */
-	u32 discarding;		/* 1: chunk head must not be stored (dry run, stop) */
-	u64 null_bytes;		/* bytes counted and discarded (dry run, after stop) */
+	/* serial of the thread that created this one; 0: first of its process */
+	u32 parent_serial;
+	u32 head;		/* chunks published; set by the thread */
+	u32 tail;		/* futex: chunks returned; set by the collector */
+	u32 tail_waits;		/* 1: the thread sleeps on the futex tail */
+	u32 discarding;		/* 1: do not store chunk head (dry run, recording stopped) */
+	u64 null_bytes;		/* bytes discarded, only counted (dry run, recording stopped) */
 	u64 flushes;
 	u64 start_ns;
-	u32 at_safepoint;	/* 1: the stream ends at a record boundary */
+	u32 at_safepoint;	/* 1: the thread's stream ends at a record boundary */
 	u32 pad;
-	u64 absent_chunks;	/* overwritten because the collector was gone for give_up_ns */
+	/* chunks overwritten because the collector was gone for give_up_ns */
+	u64 absent_chunks;
 	u64 absent_bytes;
 	struct adept_call call;
-	char name[ADEPT_THREAD_NAME];	/* as PR_GET_NAME has it; by the thread */
+	char name[ADEPT_THREAD_NAME];	/* name as returned by PR_GET_NAME; set by the thread */
 	u64 reserved[2];
 	struct adept_chunk chunk[ADEPT_MAX_CHUNKS];
 } __attribute__((aligned(ADEPT_PAGE)));
 
 /*
- * Why an image runs natively, and which counters count it.  They are in the session file because a
- * collector's private counters would be lost if it is killed.
+ * Why a process image runs natively, and which counters of struct adept_session count it.  The
+ * counters are in the session file because a collector's private counters are lost if it is killed.
  */
 enum adept_native {
-	ADEPT_NATIVE_BY_DESIGN,		/* native_images: 32-bit code, for example */
-	ADEPT_NATIVE_PRIVILEGED,	/* native_images and native_privileged */
-	ADEPT_NATIVE_LOST,		/* lost_procs: it should have been recorded */
+	ADEPT_NATIVE_BY_DESIGN,		/* counted in native_images; for example 32-bit code */
+	ADEPT_NATIVE_PRIVILEGED,	/* counted in native_images and native_privileged */
+	ADEPT_NATIVE_LOST,		/* counted in lost_procs: it should have been recorded */
 };
 
 static inline void adept_native_add(struct adept_session *s, enum adept_native kind)
@@ -364,7 +398,7 @@ static inline void adept_count_down(u32 *count)
 		;
 }
 
-/* Undo adept_native_add(): the execve failed. */
+/* Undo adept_native_add() after the execve has failed. */
 static inline void adept_native_sub(struct adept_session *s, enum adept_native kind)
 {
 	adept_count_down(kind == ADEPT_NATIVE_LOST ? &s->lost_procs : &s->native_images);
@@ -386,18 +420,23 @@ static inline void adept_following_lost(struct adept_session *s)
  * Written by the domain's founder before it isolates itself.
  */
 struct adept_retired {
-	u32 domain;		/* 1 + the founder's slot; 0: none */
-	u32 serial;		/* of the process in the slot (the founder), 0: free */
+	u32 domain;		/* 1 + slot of the domain's founder; 0: not reserved */
+	/* serial of the process in the slot (the founder); 0: the slot was free */
+	u32 serial;
 	u64 desc_head;		/* descriptors from this position on have exit ids of the domain */
-	/* Only in the founder's entry: numbers for future processes, threads and fragments. */
-	u32 serials;		/* first of ADEPT_ISOLATED_SERIALS */
-	u32 exits;		/* first of ADEPT_ISOLATED_EXITS */
+	/*
+	 * Used only in the entry of a domain's founder: numbers for future processes, threads and
+	 * fragments.
+	 */
+	u32 serials;		/* first of the ADEPT_ISOLATED_SERIALS serials of the domain */
+	u32 exits;		/* first of the ADEPT_ISOLATED_EXITS exit ids of the domain */
 };
 
 /** struct adept_retired_thread - the domain that a thread slot is reserved for */
 struct adept_retired_thread {
 	u32 domain;		/* as in struct adept_retired */
-	u32 serial;		/* of the thread that had the slot then, 0: free */
+	/* serial of the thread that had the slot then; 0: the slot was free */
+	u32 serial;
 };
 
 static inline u64 adept_retired_size(u32 nprocs, u32 nthreads)
@@ -421,9 +460,10 @@ static inline struct adept_retired_thread *adept_retired_thread(void *file,
 }
 
 /*
- * Claim process slot @i at @p if it is free and reserved for @domain (0: for none).
+ * Claim process slot @i at @p if it is free and reserved for @domain (0: not reserved).
  *
- * Processes of a domain can write the states of its slots, but not the table of reserved slots.
+ * The table of reserved slots decides: processes of a domain can write the states of its slots, but
+ * not this table.
  *
  * Return: 1 if the slot was claimed.
  */
@@ -435,14 +475,14 @@ static inline int adept_claim_proc(struct adept_session *file, const struct adep
 
 	if (__atomic_load_n(holder, __ATOMIC_SEQ_CST) != domain)
 		return 0;
-	/* First, so that the collector's scan includes the slot. */
+	/* Raise procs_used before claiming, so that the collector's scan includes the slot. */
 	while (used <= i && !__atomic_compare_exchange_n(&file->procs_used, &used, i + 1, 0,
 							 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		;
 	if (!__atomic_compare_exchange_n(&p->state, &free, ADEPT_SLOT_CLAIMED, 0,
 					 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		return 0;
-	/* In between, a founder claimed the slot and freed it for its domain. */
+	/* A process that isolates itself may meanwhile have reserved the slot for its domain. */
 	if (__atomic_load_n(holder, __ATOMIC_SEQ_CST) != domain) {
 		__atomic_store_n(&p->state, ADEPT_SLOT_FREE, __ATOMIC_SEQ_CST);
 		return 0;
@@ -476,18 +516,18 @@ struct adept_boot {
 	 * bytes of files, and the stack.  The rest is zero.
 	 */
 	u64 low, low_size;
-	u64 heap, heap_size;	/* reserved for the engine's data, PROT_NONE at first */
+	u64 heap, heap_size;	/* address space for the engine's data, PROT_NONE at first */
 	u64 arena[2], arena_size[2];	/* RWX code cache near the libraries and near the program */
-	u32 proc;		/* slot of this process, LIVE already */
+	u32 proc;		/* index of this process's slot, which is already LIVE */
 	u32 cause;		/* enum adept_cause */
 	u64 regs[16];		/* initial application registers, hardware order */
 	u64 rip, rflags, fs_base, gs_base;
 	u64 vdso, vdso_size;
 	u64 fsgsbase;		/* 1: the kernel preserves what wrgsbase writes (HWCAP2_FSGSBASE) */
 	u32 ns;			/* ADEPT_NS_* */
-	u32 domain;		/* 1 + its founder's slot; 0: none, the session is shared */
+	u32 domain;		/* 1 + slot of the domain's founder; 0: in no domain */
 	u32 unused;
-	u32 ptracer;		/* pid that children must allow to trace them (Yama), 0: none */
+	u32 ptracer;		/* pid that children must permit to trace them (Yama), 0: none */
 	/*
 	 * Private copy of the session's first page.  All sizes and offsets are taken from here,
 	 * because processes with fewer rights can write to the shared page.

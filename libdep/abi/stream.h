@@ -18,7 +18,7 @@
 /* ---- events: dep/events.h ---- */
 
 /*
- * Size of the payload of event @id, without the values of EV_PARTIAL; -1: no such event.
+ * Size of the payload of event @id, without the values of EV_PARTIAL; -1 if there is no such event.
  */
 static inline int adept_event_size(u32 id)
 {
@@ -55,13 +55,14 @@ static inline int adept_event_size(u32 id)
 /* ---- descriptors ---- */
 
 enum adept_desc_type {
-	ADEPT_DESC_PAD = 0,	/* skip to the ring's end */
+	ADEPT_DESC_PAD = 0,	/* padding up to the ring's end */
 	ADEPT_DESC_FRAGMENT = 1,
-	ADEPT_DESC_MAP = 2,	/* new executable mapping */
+	ADEPT_DESC_MAP = 2,	/* a new executable mapping */
 	ADEPT_DESC_UNMAP = 3,
 	ADEPT_DESC_MESSAGE = 4,	/* message for users: text */
-	ADEPT_DESC_TRANSLATION = 5, /* with ADEPT_S_KEEP_TRANSLATIONS: after its fragment */
-	ADEPT_DESC_LOG = 6,	/* with ADEPT_S_LOG(): line of the engine's log */
+	/* only with ADEPT_S_KEEP_TRANSLATIONS; follows the fragment's descriptor */
+	ADEPT_DESC_TRANSLATION = 5,
+	ADEPT_DESC_LOG = 6,	/* line of the engine's log, for areas enabled by ADEPT_S_LOG() */
 };
 
 /* Header of every descriptor; size is a multiple of 8 and includes the header. */
@@ -72,19 +73,27 @@ struct adept_desc {
 
 /* Kind of the value that a store adds to the record. */
 enum adept_store_kind {
-	ADEPT_ST_REG = 1,	/* register arg before the instruction; it becomes known */
-	ADEPT_ST_EA = 2,	/* address of mem[arg] before it, without the segment base */
-	ADEPT_ST_POST = 3,	/* register arg after a string instruction */
-	/* vector register arg & 31 before it; arg >> 5 is the size: 0, 1, 2 for 16, 32, 64 bytes */
+	/* register arg before the instruction; recovery knows the register from there on */
+	ADEPT_ST_REG = 1,
+	/* address of memory operand arg before the instruction, without the segment base */
+	ADEPT_ST_EA = 2,
+	ADEPT_ST_POST = 3,	/* value of register arg after a string instruction */
+	/*
+	 * vector register arg & 31 before the instruction; arg >> 5 is the size: 0, 1, 2 for 16,
+	 * 32, 64 bytes
+	 */
 	ADEPT_ST_VEC = 4,
-	ADEPT_ST_KREG = 5,	/* opmask register arg before it */
-	/* self-check: register arg before it; must equal the derived value */
+	ADEPT_ST_KREG = 5,	/* opmask register arg before the instruction */
+	/*
+	 * self-check: register arg before the instruction; must equal the value that recovery
+	 * derives
+	 */
 	ADEPT_ST_CHECK = 6,
-	/* register arg after instruction insn, before an exit; it becomes known */
+	/* register arg after instruction insn, before an exit; recovery knows it from there on */
 	ADEPT_ST_EXIT_REG = 7,
-	ADEPT_ST_FSBASE = 8,	/* new fs base, before wrfsbase */
+	ADEPT_ST_FSBASE = 8,	/* new fs base, stored before wrfsbase */
 	ADEPT_ST_BEFORE = 9,	/* timestamp before a locked instruction */
-	/* timestamp after it; a lock cmpxchg that succeeded sets ADEPT_TIMESTAMP_DONE */
+	/* timestamp after a locked instruction; with ADEPT_TIMESTAMP_DONE if a cmpxchg succeeded */
 	ADEPT_ST_AFTER = 10,
 };
 
@@ -94,8 +103,8 @@ enum adept_store_kind {
 struct adept_store {
 	u8 insn;		/* index of the instruction in the fragment */
 	/*
-	 * 1 + the register that is spilled to ADEPT_GS_SPILL at the store, or 0.  At the store of
-	 * a timestamp, rax and rdx are spilled to the two words after ADEPT_GS_SPILL.
+	 * 1 + number of the register that is spilled to ADEPT_GS_SPILL at the store; 0: none.  At
+	 * the store of a timestamp, rax and rdx are spilled to the two words after ADEPT_GS_SPILL.
 	 */
 	u8 held;
 	u8 kind;		/* enum adept_store_kind */
@@ -116,23 +125,26 @@ static inline int adept_store_is_timestamp(const struct adept_store *st)
 }
 
 enum adept_exit_kind {
-	ADEPT_X_DIRECT,		/* continues at target */
-	ADEPT_X_INDIRECT,	/* jmp or call through a register or memory, ret */
-	ADEPT_X_SYSCALL,	/* target: the instruction after the system call */
+	ADEPT_X_DIRECT,		/* execution continues at the exit's target */
+	ADEPT_X_INDIRECT,	/* indirect jmp or call, or ret */
+	ADEPT_X_SYSCALL,	/* a system call; target: the instruction after it */
 	ADEPT_X_TRAP,		/* target is an instruction that faults or cannot be translated */
 };
 
-/* State of the application when the exit's id is stored. */
+/* State of the application when the exit's id is stored in the ring. */
 #define ADEPT_XT_BEFORE	0x1u	/* before the exit's last instruction; otherwise after it */
-#define ADEPT_XT_PUSHED	0x2u	/* with BEFORE: a call has already pushed its return address */
-#define ADEPT_XT_RCX	0x4u	/* rcx is in ADEPT_GS_RCX */
-#define ADEPT_XT_RDX	0x8u	/* rdx is in ADEPT_GS_RDX */
+/* with ADEPT_XT_BEFORE: the return address is already pushed */
+#define ADEPT_XT_PUSHED	0x2u
+#define ADEPT_XT_RCX	0x4u	/* the application's rcx is in ADEPT_GS_RCX */
+#define ADEPT_XT_RDX	0x8u	/* the application's rdx is in ADEPT_GS_RDX */
 #define ADEPT_XT_ALL	0xfu
 
 struct adept_exit {
-	u16 ninsns;		/* instructions executed up to the exit, including the branch */
-	u16 nstores;		/* stores executed up to the exit */
-	u16 mask;		/* registers known after the exit */
+	/* number of instructions executed up to the exit, including the branch */
+	u16 ninsns;
+	u16 nstores;		/* number of value stores executed up to the exit */
+	/* bit mask of registers whose values recovery knows after the exit */
+	u16 mask;
 	u8 kind;		/* enum adept_exit_kind */
 	u8 at_id;		/* ADEPT_XT_* */
 	u64 target;
@@ -146,7 +158,7 @@ struct adept_exit {
 #define ADEPT_GS_RCX	2u
 #define ADEPT_GS_RDX	3u
 #define ADEPT_GS_SPILL	4u
-#define ADEPT_GS_RSP	5u	/* while the engine ends a chunk, see ADEPT_CHUNK_END_AT */
+#define ADEPT_GS_RSP	5u	/* rsp, while the engine ends a chunk (ADEPT_CHUNK_END_AT) */
 #define ADEPT_GS_GSBASE	7u	/* the application's gs base */
 
 /* A sequence of instructions at consecutive addresses. */
@@ -158,14 +170,14 @@ struct adept_run {
 };
 
 /**
- * struct adept_desc_frag - one fragment version
+ * struct adept_desc_frag - descriptor of one version of a fragment
  *
  * Followed by, in this order: adept_run[nruns], adept_exit[nexits], adept_store[nstores], the code
  * bytes of all instructions without gaps, zero padding to a multiple of 8.
  */
 struct adept_desc_frag {
 	struct adept_desc h;
-	u32 first_exit;		/* exits have ids first_exit .. first_exit + nexits - 1 */
+	u32 first_exit;		/* exit ids are first_exit .. first_exit + nexits - 1 */
 	u16 nexits;
 	u16 nruns;
 	u16 ninsns;
@@ -180,15 +192,16 @@ enum adept_code_kind {
 	ADEPT_CODE_COPY,
 	/* code for instruction insn: value stores, its replacement, or its branch */
 	ADEPT_CODE_ADDED,
-	ADEPT_CODE_ENTRY,	/* before the first instruction */
-	ADEPT_CODE_EXIT,	/* end of a record, and jump to what follows; exit stub */
+	ADEPT_CODE_ENTRY,	/* code before the fragment's first instruction */
+	ADEPT_CODE_EXIT,	/* end of a record and jump to the next fragment; exit stub */
 	ADEPT_CODE_DATA,	/* literals */
 	ADEPT_CODE_KINDS
 };
 
 struct adept_code_place {
-	u16 off;		/* in the bytes of both parts */
-	u8 insn;		/* ADEPT_CODE_COPY and _ADDED: index in the fragment */
+	u16 off;		/* offset in the bytes of the hot part followed by the cold part */
+	/* with ADEPT_CODE_COPY and ADEPT_CODE_ADDED: index of the instruction in the fragment */
+	u8 insn;
 	u8 kind;		/* enum adept_code_kind */
 };
 
@@ -200,14 +213,14 @@ struct adept_code_place {
  */
 struct adept_desc_translation {
 	struct adept_desc h;
-	u32 first_exit;		/* of the fragment */
+	u32 first_exit;		/* first exit id of the fragment */
 	u16 hot_len, cold_len;
-	u64 hot, cold;		/* addresses in the cache */
+	u64 hot, cold;		/* addresses of the two parts in the code cache */
 	u32 nplaces;
 	u32 pad;
 };
 
-/* Followed by the path, NUL-terminated and padded to a multiple of 8. */
+/* Followed by the mapped file's path, NUL-terminated and padded to a multiple of 8. */
 struct adept_desc_map {
 	struct adept_desc h;
 	u64 start, end;
@@ -218,7 +231,7 @@ struct adept_desc_map {
 	u64 time_ns;
 };
 
-/* Followed by the text, NUL-terminated and padded to a multiple of 8. */
+/* Followed by the text of the line, NUL-terminated and padded to a multiple of 8. */
 struct adept_desc_log {
 	struct adept_desc h;
 	u64 time_ns;

@@ -3,7 +3,7 @@
 
 	.text
 
-/* void image_start(struct adept_boot *): the first instruction in the process */
+/* void image_start(struct adept_boot *): the injected process starts here */
 	.globl	image_start
 image_start:
 	lea	boot_stack_top(%rip), %rsp

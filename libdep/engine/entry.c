@@ -13,10 +13,7 @@
 #include "libdep/engine/translate/translate.h"
 #include "libdep/engine/translate/dispatch.h"
 
-/*
- * The image begins with the boot parameters and, after them, the offset of its
- * first instruction.
- */
+/* Beginning of the engine image: the boot parameters, then the offset of its first instruction. */
 __attribute__((used)) static void image_head(void)
 {
 	__asm__ volatile(".pushsection .boot, \"aw\"\n"
@@ -30,7 +27,7 @@ __attribute__((used)) static void image_head(void)
 u8 boot_stack[16384] __attribute__((aligned(16)));
 __asm__(".globl boot_stack_top\n	.set boot_stack_top, boot_stack + 16384");
 
-/* No memory for the engine: count the program's thread as lost. */
+/* Run the program natively because there is no memory for the engine; count its thread as lost. */
 static u8 *run_natively(void)
 {
 	rlimit_exec_begin(1);
@@ -39,9 +36,9 @@ static u8 *run_natively(void)
 }
 
 /*
- * Initialise the engine.  Runs on the boot stack; gs is not set up yet.
+ * Initialise the engine.  Runs on the boot stack, before the gs base is set.
  *
- * Return: the cache address to enter; NULL: run the program natively, nothing was changed.
+ * Return: the code cache address to enter; NULL: run the program natively, nothing was changed.
  */
 u8 *boot_main(struct adept_boot *b)
 {

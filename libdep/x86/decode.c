@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The decoder: prefixes and ModRM by hand, all else from the tables.
+ * The decoder: prefixes and ModRM are decoded by code, everything else by the generated tables.
  *
  * Compiled into the engine image, so: no libc, no vector registers, no relocations.
  */
@@ -11,7 +11,10 @@
 
 #define MAX_LEN		15
 
-/* -1 = needs more bytes, 0 = longer than any instruction may be */
+/*
+ * Result of x86_decode() if the bytes end within the instruction: -1 if it may be longer, 0 if it
+ * already has the maximal length.
+ */
 static int ran_out(const struct x86_cursor *c)
 {
 	return c->limit >= MAX_LEN ? 0 : -1;
@@ -38,7 +41,7 @@ static inline s64 fetch(const u8 *p, unsigned int len)
  *
  * A REX prefix that is followed by another prefix is ignored.
  *
- * Return: 1 with c->pos at the first byte of the opcode, else as x86_decode().
+ * Return: 1, with c->pos at the first byte of the opcode; otherwise the result for x86_decode().
  */
 static int prefixes(struct x86_insn *in, struct x86_cursor *c)
 {
@@ -73,7 +76,8 @@ static int prefixes(struct x86_insn *in, struct x86_cursor *c)
 		case 0x26:
 		case 0x2e:
 		case 0x36:
-		case 0x3e:	/* ignored in 64-bit mode; they do not undo fs and gs */
+		/* es, cs, ss, ds prefixes: ignored in 64-bit mode; they do not undo fs and gs */
+		case 0x3e:
 			break;
 		default:
 			return 1;
@@ -155,7 +159,7 @@ static int evex(struct x86_insn *in, struct x86_cursor *c)
 	return 1;
 }
 
-/* Read all bytes up to the end of the opcode. */
+/* Read the escape bytes, VEX or EVEX prefix and opcode. */
 static int opcode(struct x86_insn *in, struct x86_cursor *c)
 {
 	u8 byte = c->code[c->pos];
@@ -222,7 +226,7 @@ static const struct x86_row *find_row(const struct x86_insn *in, const struct x8
 	return &x86_rows[e];
 }
 
-/* Read SIB and displacement. */
+/* Read the SIB byte and the displacement. */
 static int address(struct x86_insn *in, struct x86_cursor *c, const struct x86_row *row)
 {
 	unsigned int mod = in->modrm >> 6, rm = in->modrm & 7, base, index;
@@ -279,7 +283,7 @@ static int immediate(struct x86_insn *in, struct x86_cursor *c, const struct x86
 		in->off_imm = c->pos;
 		in->imm_len = len;
 	}
-	if (len == 3)	/* enter */
+	if (len == 3)	/* enter has a 16-bit and an 8-bit immediate */
 		in->imm = p[0] | p[1] << 8 | p[2] << 16;
 	else
 		in->imm = fetch(p, len);
@@ -328,8 +332,9 @@ static void clear(struct x86_insn *in)
 	enum { HEAD = offsetof(struct x86_insn, mem), PART = 32 };
 	u8 *p = (u8 *)in;
 
-	/* in pieces: gcc makes a slow "rep stos" of one large memset */
-	_Static_assert(HEAD > 2 * PART && HEAD <= 3 * PART, "pieces do not fit");
+	/* cleared in pieces: gcc makes a slow "rep stos" of one large memset */
+	_Static_assert(HEAD > 2 * PART && HEAD <= 3 * PART,
+		       "struct x86_insn up to mem needs three pieces");
 	__builtin_memset(p, 0, PART);
 	__builtin_memset(p + PART, 0, PART);
 	__builtin_memset(p + 2 * PART, 0, HEAD - 2 * PART);
@@ -341,7 +346,7 @@ static void clear(struct x86_insn *in)
 	in->index = X86_NONE;
 }
 
-/* Read all that follows the opcode. */
+/* Decode all that follows the opcode and ModRM byte. */
 static int rest(struct x86_insn *in, struct x86_cursor *c, const struct x86_row *row)
 {
 	u32 f = row->fields;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Internals of the decoder: what decode.c passes to operands.c.
- */
+/* Internals of the decoder: interface between decode.c and operands.c. */
 #ifndef ADEPT_X86_DECODE_INTERNAL_H
 #define ADEPT_X86_DECODE_INTERNAL_H
 
@@ -12,11 +10,11 @@
 struct x86_cursor {
 	const u8 *code;
 	unsigned int pos, limit;
-	u8 rep;		/* 0, 1 = F3, 2 = F2: the last one */
+	u8 rep;		/* last of the F3 (1) and F2 (2) prefixes; 0: none */
 	u8 p66;
-	u8 r, x, b, w;	/* extension bits, not inverted */
+	u8 r, x, b, w;	/* extension bits of REX, VEX or EVEX, not inverted */
 	u8 r2, vvvv, z, bc;
-	u8 top;		/* enum x86_top + map */
+	u8 top;		/* number of the top table: enum x86_top + map */
 	u8 seg;		/* enum x86_seg */
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Which registers are known after an instruction, and how to compute them.
+ * Derivation: which registers are known after an instruction, and how to compute them.
  *
- * Registers that are written in a way not recognised here become unknown.  That is always correct
- * and costs only a stored value.
+ * If a register is written in a way that is not recognised here, it becomes unknown.  This is
+ * always correct and costs only a stored value.
  */
 #include "derive.h"
 
@@ -16,7 +16,7 @@
 
 struct operand {
 	u8 reg;
-	u8 high;	/* bits 8..15 */
+	u8 high;	/* 1: the operand is bits 8..15 of the register */
 };
 
 struct state {
@@ -34,7 +34,7 @@ static inline u16 bit(u8 reg)
 	return reg < 16 ? X86_BIT(reg) : 0;
 }
 
-/* The operand that a register field names; @raw: its three bits in the instruction. */
+/* Get the operand that a register field names; @raw: the three bits of the field. */
 static inline struct operand named(const struct x86_insn *in, u8 reg, unsigned int raw,
 				   unsigned int size)
 {
@@ -113,7 +113,8 @@ static void alu(struct state *s, unsigned int op, u8 size, struct operand dst, s
 		X86_D_ADD, X86_D_OR, 0, 0, X86_D_AND, X86_D_SUB, X86_D_XOR, 0,
 	};
 
-	if (op == 2 || op == 3 || op == 7)	/* adc, sbb; cmp writes nothing */
+	/* adc and sbb depend on the carry flag; cmp writes no register */
+	if (op == 2 || op == 3 || op == 7)
 		return;
 	if ((op == 5 || op == 6) && dst.reg == src2.reg && dst.high == src2.high)
 		constant(s, size, dst, 0);
@@ -139,7 +140,7 @@ static void xchg(struct state *s, u8 size, struct operand a, struct operand b)
 	if (a.reg >= 16 || b.reg >= 16)
 		return;
 	if (size >= 4 && (bit(a.reg) | bit(b.reg)) & ~s->before) {
-		/* At most one of them is known: its value moves to the other. */
+		/* At most one of the registers is known: its value moves to the other one. */
 		emit(s, X86_D_MOV, size, a, b, none, 0);
 		emit(s, X86_D_MOV, size, b, a, none, 0);
 	} else if (!((bit(a.reg) | bit(b.reg)) & ~s->before)) {
@@ -157,7 +158,7 @@ static void map0_high(struct state *s, unsigned int op)
 
 	switch (op) {
 	case 0x90 ... 0x97:
-		/* F3 41 90: processors differ on whether that is pause */
+		/* F3 41 90: xchg or pause, depending on the processor */
 		if (op != 0x90 || in->pp != 2)
 			xchg(s, size, rax, op_opc(in, size));
 		break;
@@ -300,7 +301,7 @@ static void map1(struct state *s)
 	unsigned int op = in->opcode, size = in->opsize, srcsize = op & 1 ? 2 : 1;
 
 	switch (op) {
-	case 0xa0:	/* push and pop of fs and gs */
+	case 0xa0:	/* 0xa0, 0xa1, 0xa8, 0xa9: push and pop of fs and gs */
 	case 0xa8:
 		add_rsp(s, -(s64)size);
 		break;
@@ -337,7 +338,7 @@ static void string(struct state *s)
 	unsigned int op = in->opcode & 0xfe;
 
 	s->after |= in->gpr_write & (RSI | RDI);
-	/* with a 32-bit count of 0 the upper half is left alone */
+	/* with a 32-bit count of 0, the upper half of rcx stays as it is */
 	if (in->gpr_write & RCX && op != 0xa6 && op != 0xae && !(in->attr & X86_A_ADDR32))
 		constant(s, 8, rcx, 0);
 }
@@ -378,10 +379,13 @@ u16 x86_derive(const struct x86_insn *in, u64 pc, u16 known, struct x86_dop *ops
 			add_rsp(&s, 8 + in->imm);
 		break;
 	case X86_SYSCALL:
-		/* The call sets rcx, unless a signal comes first or it is sigreturn. */
+		/*
+		 * The system call sets rcx to the next pc, unless a signal comes first or it is
+		 * sigreturn: rcx is unknown.
+		 */
 		s.after &= ~(RAX | RCX | R11);
 		break;
-	case X86_INT:	/* int 0x80 is a system call */
+	case X86_INT:	/* int 0x80 is a system call, so it changes registers */
 	case X86_XBEGIN:
 		s.after &= ~(RAX | R11 | X86_BIT(X86_R8) | X86_BIT(X86_R9) | X86_BIT(X86_R10));
 		break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Machine code emitter for the instructions that the engine adds.  None of them changes a flag: the
- * flags are the program's.
+ * Machine code emitter for the instructions that the engine adds.  None of the instructions changes
+ * a flag, because the flags are the program's.
  */
 #ifndef ADEPT_X86_EMIT_H
 #define ADEPT_X86_EMIT_H
@@ -11,7 +11,7 @@
 struct emit {
 	u8 *p;
 	u8 *end;
-	int overflow;	/* the buffer was too small: discard the result */
+	int overflow;	/* 1: the buffer was too small, so discard the result */
 };
 
 static inline void emit8(struct emit *e, u8 v)
@@ -49,7 +49,7 @@ static inline int fits32(s64 v)
 	return v == (s32)v;
 }
 
-/* mov reg, gs:[off] (opcode 8b) and mov gs:[off], reg (89); off is a TLS_* offset */
+/* Emit mov reg, gs:[off] (opcode 8b) or mov gs:[off], reg (opcode 89); off is a TLS_* offset. */
 static inline void emit_gs_op(struct emit *e, u8 opcode, u8 reg, u32 off)
 {
 	emit8(e, 0x65);
@@ -65,7 +65,7 @@ static inline void emit_load_gs(struct emit *e, u8 reg, u32 off)
 	emit_gs_op(e, 0x8b, reg, off);
 }
 
-/* mov reg32, gs:[off]: bits 63:32 become 0 */
+/* Emit mov reg32, gs:[off]; it clears bits 63:32. */
 static inline void emit_load_gs32(struct emit *e, u8 reg, u32 off)
 {
 	emit8(e, 0x65);
@@ -82,7 +82,7 @@ static inline void emit_store_gs(struct emit *e, u8 reg, u32 off)
 	emit_gs_op(e, 0x89, reg, off);
 }
 
-/* mov dword gs:[off], imm32 */
+/* Emit mov dword gs:[off], imm32. */
 static inline void emit_store_gs_imm(struct emit *e, u32 off, u32 imm)
 {
 	emit8(e, 0x65);
@@ -107,7 +107,7 @@ static inline void emit_mov_imm64(struct emit *e, u8 reg, u64 imm)
 	emit64(e, imm);
 }
 
-/* op reg, [base + disp] with REX.W; base must not be rsp or r12 */
+/* Emit op reg, [base + disp] with REX.W; base must not be rsp or r12. */
 static inline void emit_rm64(struct emit *e, u8 opcode, u8 reg, u8 base, s32 disp)
 {
 	int small = disp == (s8)disp;
@@ -121,7 +121,7 @@ static inline void emit_rm64(struct emit *e, u8 opcode, u8 reg, u8 base, s32 dis
 		emit32(e, (u32)disp);
 }
 
-/* lea rsp, [rsp + disp8] */
+/* Emit lea rsp, [rsp + disp8]. */
 static inline void emit_lea_rsp(struct emit *e, s8 disp)
 {
 	emit8(e, 0x48);
@@ -140,7 +140,7 @@ static inline void put_rel32(u8 *field, const u8 *target)
 	__builtin_memcpy(field, &rel, 4);
 }
 
-/* jmp/call rel32 to an address within 2 GiB */
+/* Emit jmp or call rel32 to an address within 2 GiB. */
 static inline void emit_branch(struct emit *e, u8 opcode, const u8 *target)
 {
 	emit8(e, opcode);
@@ -152,10 +152,11 @@ static inline void emit_branch(struct emit *e, u8 opcode, const u8 *target)
 }
 
 /*
- * Pad so that the four bytes at p + ahead are aligned.  Such a field can be rewritten by one store
- * while other threads run the code.  (Processors only need it within one cache line, but emulators
- * write unaligned code byte by byte.)  The padding consists of prefixes that have no effect on the
- * next branch: a nop would prevent the processor from fusing it with the comparison before it.
+ * Emit padding so that the four bytes at p + ahead are aligned.  Then this field can be rewritten
+ * by one store while other threads run the code.  (Processors only need it to be within one cache
+ * line, but emulators write unaligned code byte by byte.)  The padding consists of prefixes that
+ * have no effect on the next branch: a nop would prevent the processor from fusing the branch with
+ * the comparison before it.
  */
 static inline void emit_align_field(struct emit *e, unsigned int ahead)
 {
@@ -163,16 +164,16 @@ static inline void emit_align_field(struct emit *e, unsigned int ahead)
 		emit8(e, 0x2e);
 }
 
-/* A memory operand with any base and index. */
+/* Memory operand with any base and index, for emit_op_mem(). */
 struct emit_operand {
 	u8 base, index;		/* enum x86_reg or X86_NONE; not rip */
-	u8 scale_bits;		/* log2 of the scale */
-	u8 seg;			/* prefix byte or 0 */
+	u8 scale_bits;		/* log2 of the factor of the index */
+	u8 seg;			/* segment prefix byte; 0: none */
 	u8 addr32;
 	s32 disp;
 };
 
-/* op reg, [operand] with REX.W and a one-byte opcode */
+/* Emit op reg, [operand] with REX.W and a one-byte opcode. */
 static inline void emit_op_mem(struct emit *e, u8 opcode, u8 reg, const struct emit_operand *m)
 {
 	u8 base = m->base == X86_NONE ? 5 : m->base;

@@ -6,7 +6,7 @@ static int goes_on(const struct x86_insn *in)
 	return in->kind == X86_NORMAL || in->kind == X86_STRING;
 }
 
-/* xor or sub of a register with itself */
+/* Whether @in is xor or sub of a register with itself, so the register's old value is not used. */
 static int is_zero_idiom(const struct x86_insn *in)
 {
 	unsigned int op = in->opcode & ~2u;
@@ -15,7 +15,9 @@ static int is_zero_idiom(const struct x86_insn *in)
 	       in->f_rm == in->f_reg && in->opsize >= 4;
 }
 
-/* A shift whose immediate count the processor masks to 0 does not change flags. */
+/*
+ * Whether @in is a shift whose immediate count the processor masks to 0: it does not change flags.
+ */
 static int is_null_shift(const struct x86_insn *in)
 {
 	if (in->enc != X86_LEGACY || in->imm & (in->opsize == 8 ? 63 : 31))

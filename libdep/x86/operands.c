@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The second part of the decoder: what an instruction reads and writes.
+ * The second part of the decoder: determines which registers, memory and flags an instruction reads
+ * and writes.
  */
 #include "decode_internal.h"
 #include "x86tab.h"
 
-/* Record one field that names a general register. */
+/* Record the access of one instruction field that names a general register.  Return: its number. */
 static inline u8 field(struct x86_insn *in, unsigned int bits, unsigned int number)
 {
 	u16 mask;
@@ -48,7 +49,7 @@ static void registers(struct x86_insn *in, const struct x86_cursor *c, const str
 	}
 }
 
-/* Set the operand that the ModRM byte names.  Return: the registers of its address. */
+/* Set memory operand @m from the ModRM byte.  Return: the mask of registers in its address. */
 static u16 modrm_mem(struct x86_insn *in, struct x86_mem *m, const struct x86_row *row, int vsib)
 {
 	u16 addr = 0;
@@ -162,7 +163,10 @@ void x86_operands(struct x86_insn *in, const struct x86_cursor *c, const struct 
 		in->gpr_read |= X86_BIT(in->index);
 }
 
-/* Element size of moves between memory and a vector register (tables of Intel's SDM, volume 2). */
+/*
+ * Element size in bytes of moves between memory and a vector register (tables of Intel's SDM,
+ * volume 2); 0: another instruction.
+ */
 static unsigned int evex_move_elem(const struct x86_insn *in)
 {
 	static const u8 floats[4] = { 4, 8, 4, 8 };	/* ps, pd, ss, sd */
@@ -183,7 +187,10 @@ static unsigned int evex_move_elem(const struct x86_insn *in)
 	return 0;
 }
 
-/* Comparisons of bytes and words, as in memcmp().  Wider ones can broadcast one element instead. */
+/*
+ * Element size in bytes of comparisons of bytes and words, as in memcmp().  Comparisons of wider
+ * elements are excluded, since they may broadcast one element from memory.
+ */
 static unsigned int evex_compare_elem(const struct x86_insn *in)
 {
 	if (in->pp != 1)
@@ -233,7 +240,7 @@ unsigned int x86_enter_refs(const struct x86_insn *in, u64 rsp, u64 rbp,
 {
 	unsigned int level = in->imm >> 16 & 31, n = 0, size = in->opsize, i;
 
-	rsp -= size;	/* mem[0]: rbp */
+	rsp -= size;	/* mem[0] is the push of rbp */
 	for (i = 1; i < level; i++) {
 		emit(arg, rbp - i * size, size, X86_R);
 		rsp -= size;

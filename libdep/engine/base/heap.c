@@ -17,10 +17,10 @@
 
 static struct lock heap_lock;
 static u64 next, opened, limit;
-static u64 ready;	/* pages below are populated, see prefault_ahead() */
+static u64 ready;	/* pages below this address are populated (prefault_ahead()) */
 static void *free_list[NCLASSES];
 
-/* Make the heap accessible up to @end; heap_lock held.  Return: 0 if there is no memory. */
+/* Make the heap accessible up to @end; heap_lock is held.  Return: 0 if there is no memory. */
 static int open_up_to(u64 end)
 {
 	u64 to = ALIGN_UP(end, OPEN_SIZE);
@@ -55,14 +55,15 @@ static unsigned int size_class(size_t n)
 	return c;
 }
 
-/* New blocks are rounded to 16 bytes only, not to the size of their class. */
+/* A new block is rounded up to 16 bytes only, not to the size of its class. */
 void *heap_alloc(size_t n)
 {
 	unsigned int c = size_class(n);
 	void *p;
 
 	if (c >= NCLASSES)
-		fatal("allocation of %u bytes", (unsigned int)n);
+		fatal("allocation of %u bytes is larger than any size class of the heap",
+		      (unsigned int)n);
 	lock(&heap_lock);
 	p = free_list[c];
 	if (p) {
@@ -78,11 +79,11 @@ void *heap_alloc(size_t n)
 	 */
 	if (!open_up_to(next + n + 16)) {
 		unlock(&heap_lock);
-		fatal("no memory for the engine: %u of its %u MiB are used",
+		fatal("cannot extend the engine's heap: %u of its %u MiB are used",
 		      (unsigned int)((next - boot.heap) >> 20),
 		      (unsigned int)(boot.heap_size >> 20));
 	}
-	/* Large tables are not populated, since most of one may stay unused. */
+	/* Do not populate large tables: most of their pages may never be used. */
 	if (n < PREFAULT_SIZE)
 		prefault_ahead(&ready, next, next + n, opened);
 	p = (void *)next;
@@ -91,7 +92,7 @@ void *heap_alloc(size_t n)
 	return p;
 }
 
-/* A block goes to the free list of the largest class whose size it has. */
+/* Put the block on the free list of the largest size class that it can serve. */
 void heap_free(void *p, size_t n)
 {
 	unsigned int c = size_class(n);

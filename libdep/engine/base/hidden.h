@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Included before each engine file.  Hidden symbols are not accessed through a GOT, which would
- * contain link-time addresses.
+ * The compiler's command line includes this file before each engine file.  Symbols with hidden
+ * visibility are not accessed through a GOT, whose entries would be link-time addresses.
  */
 #pragma GCC visibility push(hidden)

@@ -2,7 +2,7 @@
 /* The libc functions that the compiler and the engine need. */
 #include "runtime.h"
 
-/* Below this size a loop is faster than a rep instruction. */
+/* Size in bytes below which a loop is faster than a rep instruction. */
 #define SMALL 128
 
 typedef u64 __attribute__((may_alias, aligned(1))) word;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* For assembler code. */
+/* Assembler macro that loads the application's registers. */
 #include "tls.h"
 
 	/* Load the application's registers except rsp; r15 gets the record pointer. */

@@ -9,7 +9,7 @@
 #include "libdep/abi/types.h"
 
 struct lock {
-	u32 word;	/* 0: free, 1: held, 2: held, and threads may wait */
+	u32 word;	/* 0: free; 1: held; 2: held, and threads may wait for the lock */
 };
 
 void lock_slow(struct lock *l);

@@ -35,7 +35,7 @@ static u64 parse_number(const char **p, unsigned int base)
 	return v;
 }
 
-/* start-end rwxp offset major:minor inode   path */
+/* Format of a line: start-end rwxp offset major:minor inode   path */
 void maps_parse(const char *p, struct map_line *l)
 {
 	l->start = parse_number(&p, 16);

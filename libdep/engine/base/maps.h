@@ -5,7 +5,7 @@
 
 #include "runtime.h"
 
-/** struct maps - /proc/self/maps being read */
+/** struct maps - state of a reader of /proc/self/maps */
 struct maps {
 	int fd;
 	u32 at, len;
@@ -21,14 +21,14 @@ struct map_line {
 
 /** maps_parse() - parse @line; @l->path points into it */
 void maps_parse(const char *line, struct map_line *l);
-/** maps_open() - start reading.  Return: 0 or a negative errno */
+/** maps_open() - open /proc/self/maps.  Return: 0 or a negative errno */
 s64 maps_open(struct maps *m);
 /**
- * maps_next() - read the next mapping, in ascending order
+ * maps_next() - read the next mapping; mappings are in ascending order of addresses
  *
  * Mappings can change between calls; the kernel continues after the last address it returned.
  *
- * Return: 0 at the end.
+ * Return: 0 after the last mapping.
  */
 int maps_next(struct maps *m, struct map_line *l);
 void maps_close(struct maps *m);

@@ -2,9 +2,9 @@
 /*
  * Populate pages ahead of use.
  *
- * Page faults on the engine's own memory are most of the cost of a short process.  In a range that
- * is filled from below, the next pages will certainly be needed.  Populating sixteen pages by one
- * system call takes as long as one or two faults.
+ * Page faults on the engine's own memory are most of the cost of recording a short process.  In a
+ * range that is filled from low to high addresses, the next pages will certainly be needed, and one
+ * system call that populates sixteen pages takes as long as one or two faults.
  */
 #ifndef ADEPT_ENGINE_BASE_PREFAULT_H
 #define ADEPT_ENGINE_BASE_PREFAULT_H
@@ -26,7 +26,7 @@ static inline void prefault(u64 begin, u64 end)
 }
 
 /**
- * prefault_ahead() - populate the next pages of a range that is filled from below
+ * prefault_ahead() - populate the next pages of a range that is filled from low to high addresses
  * @ready: in, out: end of the populated part
  * @begin: first byte that will be written
  * @end: end of the bytes that will be written

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What the program sees is computed from the kernel's limits, so a vfork child, which has limits
- * of its own and shares this memory, sees its own.
+ * The program's limits are computed from the kernel's limits on every call and not stored: a vfork
+ * child shares this memory but has kernel limits of its own.
  */
 #include "rlimit.h"
 
@@ -9,17 +9,22 @@
 #define RLIMIT_AS	9
 #define INFINITE	(~0ull)
 
-/* The engine's share: kernel's limit minus program's limit.  Changed under share_lock. */
+/*
+ * The engine's share of a limit: the kernel's limit minus the program's.  Changed under share_lock.
+ */
 struct share {
 	u32 resource;
-	u32 finite;		/* there is a limit, or was: else the kernel is not asked */
+	u32 finite;		/* 1: the kernel has or had a limit; 0: no need to read it */
 	u64 soft, hard;
 };
 
-/* What must be left for the program and for what the engine takes later, where it is not added. */
+/*
+ * Bytes that a limit must leave for the program and for memory that the engine takes later, if the
+ * limit cannot be raised.
+ */
 #define SPARE		(1ull << 30)
 
-static int tight;	/* limits that could not be raised */
+static int tight;	/* 1: a limit could not be raised */
 static struct lock share_lock;
 static struct share shares[2] = { { .resource = RLIMIT_DATA }, { .resource = RLIMIT_AS } };
 
@@ -53,9 +58,13 @@ static s64 set(u32 resource, const struct rlimit_pair *l)
 }
 
 /*
- * A hard limit can be raised with CAP_SYS_RESOURCE only.  It may be high enough, as that of an
- * image that was recorded before this one.  If it is not, but far above what the engine takes, the
- * program gets by so much less.  Return: 0 if that could be too little.
+ * Raise the limits of @s by @soft bytes, and the hard limit by @later bytes more.
+ *
+ * Raising a hard limit requires CAP_SYS_RESOURCE.  Without this capability, raise only the soft
+ * limit if the hard limit permits it.  If it does not, the engine's memory is taken from the
+ * program's limit.
+ *
+ * Return: 0 if this could leave too little for the program.
  */
 static int add_share(struct share *s, u64 soft, u64 later)
 {
@@ -182,7 +191,10 @@ s64 rlimit_change(u64 resource, u64 nr, const struct rlimit_pair *to, struct rli
 	return ret;
 }
 
-/* It is of no use to ask for capabilities: they may be those of another user namespace. */
+/*
+ * Try to raise the hard limit: the process's capabilities do not tell whether this is permitted,
+ * since they may be valid only in another user namespace.
+ */
 static int may_raise(u32 resource, const struct rlimit_pair *l)
 {
 	const struct rlimit_pair wide = { l->soft, more(l->hard, ADEPT_PAGE) };
@@ -190,7 +202,7 @@ static int may_raise(u32 resource, const struct rlimit_pair *l)
 	return l->hard != INFINITE && !set(resource, &wide);
 }
 
-/* A hard limit that cannot be raised again if execve fails is lowered only if @finally. */
+/* Lower a hard limit that could not be raised again after a failed execve only if @finally. */
 u32 rlimit_exec_begin(int finally)
 {
 	u32 lowered = 0;

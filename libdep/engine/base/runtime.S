@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Calls whose instructions the signal handler and seccomp filters know by address. */
+/* Functions whose instruction addresses the signal handler and seccomp filters check. */
 	.text
 
 /*
  * s64 filtered_syscall(u64 nr, const u64 args[6])
  *
- * Make a system call that the program's seccomp filter judges like a call of the program
+ * Make a system call that the program's seccomp filter checks like a call of the program
  * (os/seccomp.c).
  */
 	.globl	filtered_syscall
@@ -25,7 +25,12 @@ filtered_syscall_done:
 	pop	%rbx
 	ret
 
-/* size_t rt_copy_in(void *dst, const void *src, size_t n) */
+/*
+ * size_t rt_copy_in(void *dst, const void *src, size_t n)
+ *
+ * After a fault in this function, the signal handler continues at rt_copy_in_fault, which returns
+ * the number of bytes copied.
+ */
 	.globl	rt_copy_in
 	.globl	rt_copy_in_end
 	.globl	rt_copy_in_fault

@@ -14,10 +14,10 @@
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 
-/* Boot parameters, at the start of the engine image. */
+/* Parameters from the injector, at the start of the engine image. */
 extern struct adept_boot boot;
 
-/* Constants of the session, in a copy that no other process can change. */
+/* Constants of the session, from a private copy that other processes cannot change. */
 static inline const struct adept_session *layout(void)
 {
 	return &boot.layout;
@@ -38,10 +38,13 @@ static inline struct adept_thread *thread_slots(void)
 	return (struct adept_thread *)(boot.session + layout()->thread_off);
 }
 
-/* boot.proc of a process that got no slot: it runs unrecorded (record/process_slots.c). */
+/* Value of boot.proc if the process got no slot: it runs unrecorded (record/process_slots.c). */
 #define NO_SLOT		(~0u)
 
-/* Substitute for the slot of such a process: private memory that is never read by others. */
+/*
+ * Used instead of a process slot if the process has none: private memory that other processes never
+ * read.
+ */
 extern struct adept_proc unslotted;
 
 static inline int has_slot(void)
@@ -56,7 +59,10 @@ static inline struct adept_proc *proc_slot(void)
 	return proc_slots() + boot.proc;
 }
 
-/* Variables of the session: its first page, or a domain's replacement (record/isolate.c). */
+/*
+ * Variables of the session: the session file's first page, or the copy that an isolated process and
+ * its descendants use (record/isolate.c).
+ */
 static inline struct adept_session *session(void)
 {
 	u32 domain = boot.domain;
@@ -75,9 +81,11 @@ static inline struct tls *tls_self(void)
 }
 
 /*
- * Without HWCAP2_FSGSBASE wrgsbase cannot be used: the instruction may fault, and the kernel loses
- * the value at the next context switch.  A base set by system call is preserved.  thread_clone()
- * in os/calls.S does the same for new threads.
+ * Set the gs base of this thread.
+ *
+ * Without HWCAP2_FSGSBASE, wrgsbase cannot be used: the instruction may fault, and the kernel loses
+ * the value at the next context switch.  The kernel preserves a base that is set by a system call.
+ * thread_clone() in os/calls.S does the same for new threads.
  */
 static inline void set_gs_base(void *p)
 {
@@ -117,17 +125,22 @@ size_t strlen(const char *s);
  */
 size_t rt_copy_in(void *dst, const void *src, size_t n);
 
-/** filtered_syscall() - make a call that the program's seccomp filter judges (os/seccomp.c) */
+/**
+ * filtered_syscall() - make a system call that the program's seccomp filter checks (os/seccomp.c)
+ */
 s64 filtered_syscall(u64 nr, const u64 args[6]);
 
-/* heap.c: memory for the engine's own data; it is never returned to the kernel. */
-/** heap_init() - use [@base, @base + @size); 0: not enough memory for the engine to start */
+/* heap.c: memory for the engine's own data, which is never returned to the kernel. */
+/**
+ * heap_init() - use [@base, @base + @size) as heap; return 0 if the memory does not suffice to
+ * start
+ */
 int heap_init(u64 base, u64 size);
-/** heap_alloc() - @n zeroed bytes, 16-aligned; calls fatal() if there is no memory */
+/** heap_alloc() - allocate @n zeroed bytes, 16-aligned; calls fatal() if there is no memory */
 void *heap_alloc(size_t n);
 /** heap_free() - free @n bytes at @p for later heap_alloc() of the same size class */
 void heap_free(void *p, size_t n);
-/* 32-bit references to heap addresses; the smallest is 2, so 0 means none. */
+/* 32-bit references to heap addresses; the smallest is 2, so 0 means no reference. */
 static inline u32 heap_ref(const void *p)
 {
 	return (u32)(((u64)p - boot.heap) >> 3);
@@ -141,18 +154,17 @@ static inline void *heap_at(u32 ref)
 /** heap_lock_for_fork() - hold (1) or release (0) the heap's lock around fork */
 void heap_lock_for_fork(int hold);
 
-/* log.c */
 /**
- * fatal() - the engine cannot continue: print a message to standard error, then raise SIGABRT
+ * fatal() - print a message to standard error, then raise SIGABRT: the engine cannot continue
  *
  * Formats: %s, %d, %u, %x; with l: 64 bits.
  */
 __attribute__((noreturn, format(printf, 1, 2))) void fatal(const char *fmt, ...);
-/** rt_format() - write at most @size bytes, NUL terminated; returns the length */
+/** rt_format() - format into @buf of @size bytes, NUL-terminated; returns the length */
 size_t rt_format(char *buf, size_t size, const char *fmt, ...);
 size_t rt_vformat(char *buf, size_t size, const char *fmt, __builtin_va_list ap);
 
-/* Time for ordering and display only; CLOCK_MONOTONIC, nanoseconds. */
+/* CLOCK_MONOTONIC time in nanoseconds. */
 u64 rt_now(void);
 
 #endif

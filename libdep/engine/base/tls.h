@@ -9,24 +9,25 @@
 
 #define TLS_SELF	0x00
 #define TLS_R15		0x08	/* the application's r15; r15 itself is the record pointer */
-#define TLS_IND0	0x10	/* rcx across an indirect branch */
-#define TLS_IND1	0x18	/* rdx across an indirect branch */
-#define TLS_SPILL0	0x20	/* scratch registers of mangled instructions */
+#define TLS_IND0	0x10	/* rcx is saved here during an indirect branch */
+#define TLS_IND1	0x18	/* rdx is saved here during an indirect branch */
+#define TLS_SPILL0	0x20	/* saved scratch registers of mangled instructions */
 #define TLS_SPILL1	0x28
 #define TLS_SPILL2	0x30
 #define TLS_GSBASE	0x38	/* the application's gs base */
-#define TLS_TARGET	0x40	/* cache address to enter */
-#define TLS_STACK	0x48	/* top of the runtime stack */
-#define TLS_EXIT	0x50	/* index of the exit that left the cache */
-#define TLS_PENDING	0x58	/* PENDING_*: if set, enter no cache code and make no system call */
+#define TLS_TARGET	0x40	/* code cache address at which the thread enters the cache */
+#define TLS_STACK	0x48	/* top of the thread's stack for engine code */
+#define TLS_EXIT	0x50	/* index of the exit by which the thread left the cache */
+/* PENDING_*; if not 0, do not enter the cache or make a system call */
+#define TLS_PENDING	0x58
 #define TLS_REGS	0x60	/* application registers, hardware order; [15] copies TLS_R15 */
 #define TLS_FLAGS	0xe0
 #define TLS_PP		0xe8	/* record pointer while the thread is in the engine */
 #define TLS_IBTARGET	0xf0
 
-#define CHUNK_END_AT	3800	/* ADEPT_CHUNK_END_AT */
+#define CHUNK_END_AT	3800	/* the same as ADEPT_CHUNK_END_AT, for assembler code */
 
-/* struct adept_boot */
+/* Offsets in struct adept_boot, for assembler code. */
 #define BOOT_REGS	96
 #define BOOT_RIP	224
 #define BOOT_RFLAGS	232
@@ -34,14 +35,17 @@
 #define NR_ARCH_PRCTL	158
 #define ARCH_SET_GS	0x1001
 
-/* struct tls.pending */
+/* Flags in struct tls.pending. */
 #define PENDING_SIGNAL	1	/* a signal waits to be delivered */
 #define PENDING_STOP	2	/* another thread may be stopping the process */
 
-/* SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV: raised by the processor unless a process sends them */
+/*
+ * Number of synchronous signals: SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV.  The processor raises
+ * these, unless a process sends them.
+ */
 #define ADEPT_SYNC_SIGNALS 5
 
-/* Result of app_syscall() if a signal arrived first and the call did not take place. */
+/* Result of app_syscall() if a signal arrived before the system call, which was not made. */
 #define SYS_ABORTED	-4095
 
 #ifndef __ASSEMBLER__
@@ -53,14 +57,14 @@ struct frag;
 struct group;
 struct handlers;
 
-/* A signal that waits for delivery, with the contents of the kernel's frame; see os/signal.c. */
+/* A signal that waits for delivery, with data from the kernel's signal frame; see os/signal.c. */
 struct sig_pending {
 	u32 signo;
-	u32 forced;		/* a fault: cannot be blocked or ignored */
-	u64 mask;		/* the application's mask at that time */
+	u32 forced;		/* 1: raised by a fault, so it cannot be blocked or ignored */
+	u64 mask;		/* the application's signal mask when the signal arrived */
 	u64 err, trapno, cr2;
-	u64 xfeatures;		/* extended state components that the kernel saves.. */
-	u32 xsize;		/* ..and their size */
+	u64 xfeatures;		/* XSAVE state components that the kernel saves in a signal frame */
+	u32 xsize;		/* size in bytes of the XSAVE area in a signal frame */
 	u8 info[128];		/* siginfo_t */
 };
 
@@ -81,44 +85,46 @@ struct tls {
 
 	u64 before;		/* timestamp before the current system call */
 	u64 resume_pc;		/* application pc at which execution continues */
-	u16 resume_known;	/* registers that recovery knows at resume_pc */
+	u16 resume_known;	/* bit mask of the registers that recovery knows at resume_pc */
 	u64 fs_base;
 	u32 tid;
-	u32 slot;		/* in the session's thread table, ~0 = unrecorded */
+	u32 slot;		/* thread slot in the session file; ~0: unrecorded */
 	struct adept_thread *ring;
-	u64 chunk_base;		/* bounds of the chunk being filled */
+	u64 chunk_base;		/* start of the chunk that the thread fills; chunk_end: its end */
 	u64 chunk_end;
 	u64 scratch_chunk;	/* private chunk for records that are not stored, or 0 */
-	int discard;		/* the thread is not recorded: it overwrites its chunk */
-	int absent;		/* the collector is gone, but may return: scratch chunk in use.. */
-	u64 absent_chunks;	/* ..and filled this many times since then */
+	int discard;		/* 1: the thread is not recorded and overwrites its chunk */
+	/* 1: the collector is gone but may return; the scratch chunk is used */
+	int absent;
+	u64 absent_chunks;	/* times the scratch chunk was filled since absent was set */
 
-	/* signals (os/signal.c) */
+	/* Signals (os/signal.c). */
 	struct handlers *handlers;
 	struct sig_pending sig;
 	u64 sync_blocked;	/* synchronous signals that are blocked in the application's view */
-	u64 held;		/* of these, signals that were sent and wait; see os/sigmask.h */
-	u8 held_info[ADEPT_SYNC_SIGNALS][128];	/* struct k_siginfo of each */
+	/* synchronous signals that were sent and held back (os/sigmask.h) */
+	u64 held;
+	u8 held_info[ADEPT_SYNC_SIGNALS][128];	/* struct k_siginfo of each held signal */
 	u64 app_altstack[3];	/* stack_t of the application */
 	u64 sig_stack, sig_stack_size;	/* the engine's alternate stack */
 
-	/* threads (os/thread.c) */
-	struct tls *next;	/* all threads of the process; under threads_lock */
+	/* Threads (os/thread.c). */
+	struct tls *next;	/* list of all threads in the address space; under threads_lock */
 	struct tls **pprev;
-	u32 gone;		/* set just before the thread exits: the block can be reused */
-	u32 parent_serial;	/* of a new thread or process: serial of the creating thread */
-	u32 parent_process;	/* of a new process: serial of the creating process */
-	u64 created_at;		/* application pc of the clone */
-	u64 blocked_mask;	/* of a new thread: signal mask to set when it runs */
+	u32 gone;		/* 1: about to exit; this memory can be reused */
+	u32 parent_serial;	/* serial of the thread that created this one */
+	u32 parent_process;	/* serial of the process that forked this one */
+	u64 created_at;		/* application pc of the clone that created this thread */
+	u64 blocked_mask;	/* signal mask to set when a new thread starts */
 	u32 own_process;	/* vfork child: another process in its parent's memory */
-	u32 clear_handlers;	/* of a new process: CLONE_CLEAR_SIGHAND */
-	struct group *group;	/* its process (thread_list.h) */
+	u32 clear_handlers;	/* 1: created with CLONE_CLEAR_SIGHAND, so reset signal handlers */
+	struct group *group;	/* the threads of the same process (thread_list.h) */
 	u32 stop_state;		/* enum stop_state */
-	u32 marked;		/* ring_put_thread_end() has put an end event at pp */
-	u32 strict;		/* in seccomp's strict mode (os/seccomp.c) */
+	u32 marked;		/* 1: ring_put_thread_end() has put an end event at pp */
+	u32 strict;		/* 1: the thread is in seccomp's strict mode (os/seccomp.c) */
 };
 
-/* The kernel module and recovery access these fields by ADEPT_GS_*. */
+/* The kernel module and recovery access these fields by their ADEPT_GS_* indices. */
 _Static_assert(TLS_R15 == 8 * ADEPT_GS_R15 && TLS_IND0 == 8 * ADEPT_GS_RCX &&
 	       TLS_IND1 == 8 * ADEPT_GS_RDX && TLS_SPILL0 == 8 * ADEPT_GS_SPILL &&
 	       TLS_SPILL1 == 8 * ADEPT_GS_RSP &&

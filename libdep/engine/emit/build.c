@@ -3,7 +3,10 @@
 
 struct lock frag_lock;
 
-/* Kind of the value that will be stored after @insn, for arg3 of a state entry. */
+/*
+ * Kind of the value that will be stored after instruction @insn, for arg3 of a state entry; 0:
+ * none.
+ */
 static u8 stored_after(const struct build *b, unsigned int insn)
 {
 	const struct adept_store *s = &b->stores[b->next_store];
@@ -23,7 +26,9 @@ void emit_state(struct build *b, enum state_kind kind, unsigned int insn, u8 arg
 	u32 nst = b->next_store;
 	u16 off = (u16)(b->hot_end ? COLD_OFFSET + (b->e.p - b->cold) : b->e.p - b->start);
 
-	/* While a register holds r15, its own value must be restored at any address. */
+	/*
+	 * While b->held holds the application's r15, its own value must be restored at any address.
+	 */
 	if (b->held != X86_NONE && (kind == STATE_RUN || kind == STATE_STORE)) {
 		kind = STATE_MANGLE;
 		arg = b->held;
@@ -43,7 +48,7 @@ void emit_state(struct build *b, enum state_kind kind, unsigned int insn, u8 arg
 	}
 	if (kind >= STATE_EXIT && kind <= STATE_EXIT_DONE)
 		nst = b->exits[arg].nstores;
-	/* Two entries at one address: the later one counts. */
+	/* If two entries have the same address, the later entry replaces the earlier. */
 	if (b->nstates && b->state_entry[b->nstates - 1].off == off)
 		b->nstates--;
 	if (b->nstates == MAX_STATES) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A fragment under construction.  There is at most one, with frag_lock held.
+ * A fragment under construction.  There is at most one; frag_lock is held meanwhile.
  *
  * The translator, the recording and the function hooks all add code to it.
  */
@@ -15,7 +15,7 @@
 #define MAX_STATES	250
 #define MAX_LITS	4
 
-/* Maximal size of each part of a fragment; see COLD_OFFSET. */
+/* Maximal size in bytes of each of the two parts of a fragment; see COLD_OFFSET. */
 #define FRAG_MAX	(COLD_OFFSET - 1)
 
 struct build_insn {
@@ -26,7 +26,8 @@ struct build_insn {
 
 struct build_exit {
 	u64 target;
-	u16 insn;		/* the branch; ninsns - 1 if the fragment just ends */
+	/* index of the exit's branch; ninsns - 1 if the exit has no branch */
+	u16 insn;
 	u16 ninsns;
 	u16 nstores;
 	u16 mask;
@@ -34,9 +35,9 @@ struct build_exit {
 	u8 kind;
 	u8 call;		/* enum exit_call */
 	u8 at_id;		/* ADEPT_XT_* */
-	u8 *jcc;		/* side exit: rel32 field of the branch to the code of the exit */
-	u8 *patch;		/* linkable rel32 field */
-	u8 *thunk;		/* exit stub */
+	u8 *jcc;		/* side exit: rel32 field of its branch */
+	u8 *patch;		/* rel32 field that linking patches */
+	u8 *thunk;		/* exit stub of this exit */
 };
 
 struct build {
@@ -44,36 +45,39 @@ struct build {
 	u16 mask;
 	u16 relevant;
 	struct arena *arena;
-	u8 *start, *cold;	/* cache memory of the two parts */
-	u8 *hot_end;		/* NULL until the cold part is emitted */
+	u8 *start, *cold;	/* code cache memory of the hot and the cold part */
+	u8 *hot_end;		/* end of the hot part; NULL until the cold part is begun */
 	struct emit e;
 	u32 first_exit;
-	u32 limit;		/* maximal number of instructions */
-	u32 nrecorded;		/* the first exits, which have records */
+	u32 limit;		/* maximal number of instructions in the fragment */
+	u32 nrecorded;		/* number of exits that have records; they come first */
 	u32 n, nexits, nruns, nstores, nstates, nlits;
 	struct build_insn ins[MAX_INSNS];
 	struct build_exit exits[MAX_EXITS];
 	struct adept_run runs[MAX_RUNS];
 	struct adept_store stores[MAX_STORES];
-	u16 store_off[MAX_STORES];	/* offset of the value in the record */
+	u16 store_off[MAX_STORES];	/* offset of each store's value in the record */
 	struct state_entry state_entry[MAX_STATES];
-	struct { u8 *field; u64 value; } lits[MAX_LITS];	/* rip-relative disp32 fields */
-	u32 next_store;		/* first store not yet emitted */
-	u8 hold[MAX_INSNS + 1];	/* register that holds r15 during each instruction, or X86_NONE */
-	u8 held;		/* register that holds r15 now; its own value is in TLS_SPILL0 */
-	u8 check;		/* bytes of return_sites_emit_check() at the entry */
-	u8 *land;		/* the landing in this fragment */
-	u8 *land_miss;		/* rel32 field of the landing's jump to its mismatch exit */
-	u8 *land_lit;		/* disp32 field that addresses the literal with the next landing */
+	/* literals, each with the disp32 field that addresses it */
+	struct { u8 *field; u64 value; } lits[MAX_LITS];
+	u32 next_store;		/* index of the first store that is not emitted yet */
+	u8 hold[MAX_INSNS + 1];	/* register that holds the application's r15 at each instruction */
+	/* register that holds the application's r15 now; its own value is in TLS_SPILL0 */
+	u8 held;
+	u8 check;		/* size of the code of return_sites_emit_check() at the entry */
+	u8 *land;		/* address of the landing stub in this fragment */
+	u8 *land_miss;		/* rel32 field of the landing stub's jump to the mismatch exit */
+	/* disp32 field for the literal with the next landing stub's address */
+	u8 *land_lit;
 	u8 land_is_return;
-	u16 entry;		/* see struct frag */
-	u8 unwatchable;		/* untracked: its source can change without notice */
-	u8 run_open;		/* the last state entry is an STATE_RUN that can be extended */
+	u16 entry;		/* offset of the body, as in struct frag */
+	u8 unwatchable;		/* 1: the source code can change without being noticed */
+	u8 run_open;		/* 1: the last state entry is a STATE_RUN that can be extended */
 };
 
-/** emit_state() - add a state table entry for the code from here on; see state.h */
+/** emit_state() - add a state table entry for the code that is emitted next; see state.h */
 void emit_state(struct build *b, enum state_kind kind, unsigned int insn, u8 arg, u8 arg2, u8 arg3);
-/** build_literal() - let the disp32 just emitted address a literal with this value */
+/** build_literal() - make the disp32 field just emitted address a literal with @value */
 void build_literal(struct build *b, u64 value);
 
 #endif

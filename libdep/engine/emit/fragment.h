@@ -2,9 +2,9 @@
 /*
  * Fragments: translated code and its exits.
  *
- * All threads of a process share them.  They change only under frag_lock; code in the cache runs
- * without it.  Fragment memory is never reused, so a thread can finish running an invalidated
- * fragment.
+ * All threads of a process share the fragments.  A fragment changes only under frag_lock; code in
+ * the cache runs without the lock.  Fragment memory is never reused, so a thread can finish running
+ * an invalidated fragment.
  */
 #ifndef ADEPT_ENGINE_EMIT_FRAGMENT_H
 #define ADEPT_ENGINE_EMIT_FRAGMENT_H
@@ -15,13 +15,14 @@
 
 struct frag;
 
-/* Kinds of exits in addition to enum adept_exit_kind: links without a record. */
-#define X_LINK		0x80	/* of a call stub or landing: continues at target */
-#define X_SITE		0x81	/* entry of a hooked function with an unknown return address */
+/* Kinds of exits that store no record, in addition to enum adept_exit_kind. */
+#define X_LINK		0x80	/* exit of a call stub or landing stub: continues at target */
+/* exit of a hooked function's entry whose return address is unknown */
+#define X_SITE		0x81
 
 enum exit_call {
 	CALL_NONE,
-	CALL_BY_STUB,		/* a direct call: continues in its call stub */
+	CALL_BY_STUB,		/* a direct call that continues in its call stub */
 	CALL_NATIVE,		/* the native call in a call stub */
 };
 
@@ -31,13 +32,16 @@ enum exit_call {
  * @thunk: offset of the exit stub, to which the unlinked exit jumps; 0: none
  */
 struct exit {
-	u64 target;		/* application address, direct exits only */
-	/* 32-bit heap references, 0 for none: a process can have hundreds of thousands of exits */
+	u64 target;		/* application address at which a direct exit continues */
+	/*
+	 * 32-bit heap references, 0 for none; 64-bit pointers would take too much memory, since a
+	 * process can have hundreds of thousands of exits.
+	 */
 	u32 frag;
-	u32 to;			/* fragment that it is linked to */
+	u32 to;			/* fragment that the exit is linked to */
 	u32 next_in;		/* next exit linked to the same fragment */
-	u16 patch, thunk;	/* see frag_code() */
-	u16 mask;		/* registers known after the exit */
+	u16 patch, thunk;	/* offsets in the fragment, see frag_code() */
+	u16 mask;		/* bit mask of registers that recovery knows after the exit */
 	u16 reclen;
 	u8 ninsns;
 	u8 nstores;
@@ -50,7 +54,7 @@ static inline struct frag *exit_frag(const struct exit *x)
 	return heap_at(x->frag);
 }
 
-/* Kind of the landing that falls through into a fragment. */
+/* Kind of the landing stub that is followed directly by a fragment. */
 enum after { AFTER_NOTHING, AFTER_RETURN, AFTER_JUMP };
 
 #define MAX_INSNS	64
@@ -59,23 +63,23 @@ enum after { AFTER_NOTHING, AFTER_RETURN, AFTER_JUMP };
 
 struct frag {
 	u64 pc;
-	u8 *start, *cold;	/* its hot and cold part in the cache */
+	u8 *start, *cold;	/* hot and cold part of the fragment in the code cache */
 	u32 first_exit;
-	/* heap references, 0 for none */
-	u32 in;			/* exits linked here */
+	/* The next five fields are 32-bit heap references, 0 for none. */
+	u32 in;			/* list of exits that are linked to this fragment */
 	u32 exits;
-	u32 store_off;		/* u16[]: offset of each value in the record; 0: 8 bytes each */
-	u32 source;		/* copy of untracked code, compared at each entry */
+	u32 store_off;		/* u16[]: offset of each value in the record; 0: all have 8 bytes */
+	u32 source;		/* copy of untracked source code, compared at each entry */
 	u16 hot_len, cold_len;
-	u16 states_len;		/* bytes */
-	u16 entry;		/* offset of the body, after the call entry; 0: no call entry */
-	u16 mask;		/* entry mask */
-	u16 relevant;		/* registers that save a store if they are known at the entry */
+	u16 states_len;		/* size of the packed state table in bytes */
+	u16 entry;		/* offset of the body after the call entry; 0: no call entry */
+	u16 mask;		/* registers that recovery must know at the entry */
+	u16 relevant;		/* registers that avoid a store if they are known at the entry */
 	u8 nexits, ninsns, nruns;
 	u8 dead;
-	u8 after;		/* enum after: such a fragment has no call entry */
-	u8 check;		/* bytes of return_sites_emit_check() at the entry */
-	/* nruns of them, then ninsns instruction lengths, then state_entry */
+	u8 after;		/* enum after; if not AFTER_NOTHING, there is no call entry */
+	u8 check;		/* size of the code of return_sites_emit_check() at the entry */
+	/* nruns runs, then ninsns instruction lengths (u8), then the packed state table */
 	struct adept_run runs[];
 };
 
@@ -84,13 +88,13 @@ static inline struct exit *frag_exits(const struct frag *f)
 	return heap_at(f->exits);
 }
 
-/* Index of @x in its fragment.  Its exit id is the fragment's first_exit plus this. */
+/* Index of @x in its fragment.  The id of an exit is the fragment's first_exit plus this index. */
 static inline u32 exit_index(const struct exit *x)
 {
 	return (u32)(x - frag_exits(exit_frag(x)));
 }
 
-/* Offsets in a fragment below this are in its hot part, others in its cold part. */
+/* Offsets below this are in the fragment's hot part, offsets from this on in its cold part. */
 #define COLD_OFFSET	0x8000u
 
 static inline u8 *frag_code(const struct frag *f, u16 off)
@@ -114,7 +118,7 @@ static inline u8 *frag_entry(const struct frag *f)
 	return f->start + f->entry;
 }
 
-/* Guards all fragments, and the one under construction. */
+/* Guards all fragments, including the one under construction. */
 extern struct lock frag_lock;
 
 #endif

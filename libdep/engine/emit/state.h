@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * State translation: what each part of a fragment's code has done of the application's state.  The
- * entries are added while code is emitted; translate/state_table.h looks them up.
+ * State translation: which changes to the application's state each part of a fragment's code has
+ * made.  Entries are added while code is emitted; translate/state_table.h looks them up.
  */
 #ifndef ADEPT_ENGINE_EMIT_STATE_H
 #define ADEPT_ENGINE_EMIT_STATE_H
@@ -9,70 +9,114 @@
 #include "libdep/abi/types.h"
 
 /*
- * Kind of the code at an address.  P is the record pointer, the tag is the exit id.
- * "Before n": the application's state is that before instruction n of the fragment.
+ * Kind of the code at an address in a fragment; n is an instruction of the fragment.
+ *
+ * "Before n": the application's state is that before instruction n.  The names use TAG for the exit
+ * id of the record.
  */
 enum state_kind {
-	STATE_RUN,	/* copied instructions from n on: walk their lengths */
-	STATE_STORE,	/* value store, before n */
+	/* copied instructions from n on; add up lengths to find the instruction at the address */
+	STATE_RUN,
+	/* code of a value store, before instruction n */
+	STATE_STORE,
 	/*
-	 * n done; the value store after it is not.  arg, arg2, arg3: as in STATE_DONE;
-	 * STATE_TIMESTAMP in arg3 if the store is of a timestamp
+	 * instruction n is done, the value store after it is not.  arg, arg2, arg3 are as in
+	 * STATE_DONE; arg3 has STATE_TIMESTAMP if the value is a timestamp
 	 */
 	STATE_FOLLOWING,
-	STATE_MANGLE,	/* before n; arg, arg2, arg3: spilled registers to restore */
+	/* code of rewritten instruction n, before it; arg, arg2, arg3: spilled registers */
+	STATE_MANGLE,
 	/*
-	 * n done; arg, arg2, arg3: spilled registers to restore.  arg3 also has the kind of the
-	 * store after n that is not done
+	 * code after rewritten instruction n, which is done; arg, arg2, arg3: spilled registers.
+	 * arg3 also has the kind of the value that must still be stored after the instruction
 	 */
 	STATE_DONE,
-	STATE_DONE_R15,	/* the same; the application's r15 is in register arg */
-	STATE_GS,	/* before n; gs base added to register arg2; arg is in TLS_SPILL0 */
-	STATE_GS_DONE,	/* the same, n done */
-	STATE_EXIT,	/* exit arg: tag not stored; application at the exit's target */
-	STATE_EXIT_TAG,	/* the same; tag stored, P not advanced */
-	STATE_EXIT_DONE,	/* the same; P advanced, at a record boundary */
-	STATE_CALL,	/* direct call exit arg: before n, address pushed, tag not stored */
-	STATE_CALL_TAG,	/* the same, tag stored, P not advanced */
-	STATE_IND,	/* indirect exit arg: before n, rcx and rdx in TLS_IND*, tag not stored */
+	/* as STATE_DONE, and the application's r15 is in register arg */
+	STATE_DONE_R15,
+	/* before instruction n; the gs base was added to register arg2; arg is in TLS_SPILL0 */
+	STATE_GS,
+	/* as STATE_GS, but instruction n is done */
+	STATE_GS_DONE,
+	/* exit number arg, exit id not stored; the application is at the exit's target */
+	STATE_EXIT,
+	/* as STATE_EXIT, but the exit id is stored and the record pointer not advanced */
+	STATE_EXIT_TAG,
+	/* as STATE_EXIT, but the record pointer is advanced: at a record boundary */
+	STATE_EXIT_DONE,
+	/* exit arg is a direct call, not done yet; return address pushed, exit id not stored */
+	STATE_CALL,
+	/* as STATE_CALL, but the exit id is stored and the record pointer not advanced */
+	STATE_CALL_TAG,
+	/*
+	 * exit arg is an indirect branch, not done yet; rcx and rdx in TLS_IND*, exit id not stored
+	 */
+	STATE_IND,
 	STATE_IND_TAG,
-	STATE_IND_CALL,	/* as STATE_IND, and the return address is pushed */
+	/* as STATE_IND, and the return address is pushed */
+	STATE_IND_CALL,
 	STATE_IND_CALL_TAG,
-	STATE_RET_IND,	/* return by the shared path: before n, rcx in TLS_IND0, tag not stored */
+	/*
+	 * exit arg is a return by the shared path, not done yet; rcx in TLS_IND0, exit id not
+	 * stored
+	 */
+	STATE_RET_IND,
 	STATE_RET_IND_TAG,
-	/* From here on: at a record boundary.  "At rcx": the application's pc is in rcx. */
-	STATE_RET_RCX,	/* at rcx; rcx in TLS_IND0, 8 bytes still to be popped */
-	STATE_AT_RCX,	/* at rcx; rcx and rdx in TLS_IND* */
-	/* at rcx; rcx and rdx in TLS_IND*; 8 + arg2 + 256 * arg3 bytes still to be popped */
+	/*
+	 * In the kinds from here on, the thread is at a record boundary.  "Pc in rcx": register rcx
+	 * has the application's pc.
+	 */
+	/* pc in rcx; the application's rcx is in TLS_IND0, 8 bytes must still be popped */
+	STATE_RET_RCX,
+	/* pc in rcx; the application's rcx and rdx are in TLS_IND* */
+	STATE_AT_RCX,
+	/* as STATE_AT_RCX, and 8 + arg2 + 256 * arg3 bytes must still be popped */
 	STATE_RET,
-	STATE_RET_SWAPPED, /* the same, and [rsp] has a cache address */
-	STATE_CALLED,	/* exit stub after a native call: rsp 8 too low; at exit arg's target */
-	STATE_ENTRY_CALL,	/* callee entered by native call: rsp 8 too low */
-	STATE_ENTRY,	/* at the fragment's pc */
-	STATE_LAND_CALL,	/* landing: rsp 8 too low, rcx = target, rcx/rdx in TLS_IND* */
-	STATE_LAND,	/* landing: rcx = target */
-	STATE_LAND_LOOP,	/* landing: rcx = target - pc of the landing + 1 */
-	STATE_LAND_CMP,	/* landing: rcx = target - pc of the landing */
-	STATE_LAND_OK,	/* landing matched; rcx/rdx in TLS_IND*; at landing's pc */
-	STATE_DATA,	/* literals: never executed */
+	/* as STATE_RET, and a cache address has replaced the return address at [rsp] */
+	STATE_RET_SWAPPED,
+	/* exit stub of a native call: rsp is 8 too low; the application is at exit arg's target */
+	STATE_CALLED,
+	/*
+	 * call entry, after a native call: rsp is 8 too low, the application at the fragment's pc
+	 */
+	STATE_ENTRY_CALL,
+	/* entry of a fragment: the application is at the fragment's pc */
+	STATE_ENTRY,
+	/* landing stub: rsp is 8 too low, pc in rcx, the application's rcx and rdx in TLS_IND* */
+	STATE_LAND_CALL,
+	/* landing stub: pc in rcx, the application's rcx and rdx in TLS_IND* */
+	STATE_LAND,
+	/* landing stub: rcx is the branch's target - pc of the stub + 1 */
+	STATE_LAND_LOOP,
+	/* landing stub: rcx is the branch's target - pc of the stub */
+	STATE_LAND_CMP,
+	/* landing stub after a match: the application at the stub's pc; rcx and rdx in TLS_IND* */
+	STATE_LAND_OK,
+	/* literals, which are never executed */
+	STATE_DATA,
 };
 
-/* In arg3, in addition to a register: the value that is stored after the instruction. */
-#define STATE_NO_REG	0x10	/* instead of a register: none */
+/*
+ * Flags in arg3 of a state entry, in addition to a register: the value that is stored after the
+ * instruction.
+ */
+#define STATE_NO_REG	0x10	/* no register; used in place of a register number */
 #define STATE_TIMESTAMP	0x20
-#define STATE_RSI		0x40	/* pointer after a string instruction */
+#define STATE_RSI		0x40	/* value of rsi after a string instruction */
 #define STATE_RDI	0x60
-#define STATE_AFTER	0x60	/* mask of these values */
+#define STATE_AFTER	0x60	/* mask of STATE_TIMESTAMP, STATE_RSI and STATE_RDI */
 
-/* Entry of the state translation table, unpacked: the cache code from off on. */
+/*
+ * Unpacked entry of the state translation table, for the cache code from offset off to the next
+ * entry.
+ */
 struct state_entry {
-	u16 off;		/* see frag_code() */
+	u16 off;		/* offset of the code in the fragment, see frag_code() */
 	u8 kind;		/* enum state_kind */
 	u8 insn;
-	u8 nst;			/* stores of the record done before off */
-	u8 arg;			/* exit index, or register in TLS_SPILL0 */
-	u8 arg2;		/* register in TLS_SPILL1 */
-	u8 arg3;		/* register in TLS_SPILL2 */
+	u8 nst;			/* number of the record's stores that are done before offset off */
+	u8 arg;			/* index of an exit, or register saved in TLS_SPILL0 */
+	u8 arg2;		/* register saved in TLS_SPILL1 */
+	u8 arg3;		/* register saved in TLS_SPILL2, and STATE_* flags */
 };
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The dynamic symbols of an image in memory, by its hash table, as the dynamic linker finds
- * them.  The image belongs to the application: nothing in it is believed, and all of it may
- * be gone or change meanwhile.
+ * Look up dynamic symbols of an ELF image in memory by its hash table, as the dynamic linker does.
+ * The image belongs to the application: every value in it is checked, since the image may be
+ * malformed, or may change or be unmapped at any time.
  */
 #include <elf.h>
 
@@ -11,12 +11,12 @@
 
 #define MAX_PHDRS	64u
 #define MAX_DYNAMIC	512u
-#define MAX_CHAIN	4096u	/* symbols of one bucket */
+#define MAX_CHAIN	4096u	/* maximal number of symbols examined in one hash bucket */
 #define MAX_NAME	64u
 
 struct image {
-	u64 lo, hi;		/* what its program headers cover */
-	u64 bias;		/* from its addresses to those in memory */
+	u64 lo, hi;		/* address range that the image's PT_LOAD segments cover */
+	u64 bias;		/* difference between addresses in memory and those in the file */
 	u64 dynamic, dynamic_size;
 	u64 symbols, strings, strings_size, gnu_hash, hash;
 };
@@ -41,7 +41,7 @@ static int read_segments(struct image *m, u64 base)
 	    eh.e_phentsize != sizeof(ph) || eh.e_phnum > MAX_PHDRS)
 		return 0;
 	for (u32 i = 0; i < eh.e_phnum; i++) {
-		/* They follow the header in any file, on its first page. */
+		/* In practice, program headers follow the ELF header on the file's first page. */
 		if (eh.e_phoff > ADEPT_PAGE ||
 		    !read_at(m, base + eh.e_phoff + i * sizeof(ph), &ph, sizeof(ph)))
 			return 0;
@@ -64,7 +64,10 @@ static int read_segments(struct image *m, u64 base)
 	return any && m->dynamic_size && m->hi > base && m->hi >> 47 == 0;
 }
 
-/* The dynamic linker adds the bias to most of these, when it has got that far. */
+/*
+ * Convert an address from the dynamic section.  The dynamic linker may already have added the bias
+ * to it.
+ */
 static u64 address(const struct image *m, u64 value)
 {
 	return value < m->lo ? value + m->bias : value;
@@ -101,7 +104,7 @@ static int read_dynamic(struct image *m)
 	return m->symbols && m->strings;
 }
 
-/* Address of symbol number @n, if it is a function of that name; or 0. */
+/* Get the address of symbol number @n if it is a function named @name; otherwise 0. */
 static u64 function_named(const struct image *m, u32 n, const char *name)
 {
 	u64 len = strlen(name) + 1;

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Table of code addresses: hooked functions that begin there, and return sites.
- */
+/* Table of code addresses at which hooked functions begin or to which their calls return. */
 #include "hooks.h"
 #include "libdep/engine/base/runtime.h"
 #include "libdep/x86/decode.h"
 
 struct mark {
-	u64 pc;			/* 0: free */
+	u64 pc;			/* application address; 0: the table slot is free */
 	u8 function;		/* enum dep_function */
 	u8 returns;
 };
 
-/* A limit, since a program controls the contents of its symbol tables. */
+/*
+ * Maximal number of table slots; limited because the program controls the contents of its symbol
+ * tables.
+ */
 #define MAX_MARKS	(1u << 20)
 
-/* Open addressing.  Forgotten entries are removed when the table grows. */
+/*
+ * Hash table with open addressing.  Entries without function and return site are removed when the
+ * table grows.
+ */
 static struct mark *marks;
 static u32 nmarks, used;
 
@@ -84,7 +88,10 @@ struct range {
 	u64 start, end;
 };
 
-/* If a function has several names, the first one counts. */
+/*
+ * Called for each symbol found: hook the function at @pc.  If the function has several names, the
+ * first name determines its number.
+ */
 static void found(void *arg, u64 pc, u8 function)
 {
 	const struct range *r = arg;

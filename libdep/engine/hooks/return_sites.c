@@ -2,16 +2,17 @@
 /*
  * Return sites: addresses to which calls of hooked functions return.
  *
- * A fragment that begins at a return site stores rax.  Most return sites are known when the call is
- * translated: those of direct calls, and of calls through an entry of the procedure linkage table
- * that is bound already.  Others (function pointers, tail calls, symbols that are not bound yet)
- * are found at the function's entry.  Its fragment compares the return address with a table of
- * known ones.  If it is not there, the dispatcher adds it and kills the translations of the code
- * there, before the call can return.
+ * A fragment that begins at a return site stores rax, which has the function's result.  Most return
+ * sites are known when the call is translated: those of direct calls, and of calls through an entry
+ * of the procedure linkage table that is already bound.  Other return sites (of function pointers,
+ * tail calls, symbols that are not bound yet) are found at the function's entry.  The fragment
+ * there compares the return address with a table of known return sites.  If the address is not in
+ * the table, the dispatcher adds it and kills the translations of the code there before the call
+ * can return.
  *
  * The table is indexed by the low 16 bits of the address and contains the negative of the 32 bits
- * above these.  Of two return sites with the same index the table has the last one; the dispatcher
- * is entered whenever a call with the other one comes.
+ * above these.  If two return sites have the same index, the table has the one added last; each
+ * call that returns to the other one enters the dispatcher.
  */
 #include "hooks.h"
 #include "libdep/engine/emit/build.h"
@@ -73,7 +74,10 @@ void return_sites_enter(u64 ret)
 		__atomic_store_n(&table()[ret % KNOWN_SITES], tag(ret), __ATOMIC_RELEASE);
 }
 
-/* The function may be reached by an entry of the linkage table: [endbr64] [bnd] jmp [rip+slot]. */
+/*
+ * Besides a direct call, @target can be an entry of the procedure linkage table: [endbr64] [bnd]
+ * jmp [rip+slot].
+ */
 u8 hook_called(u64 target)
 {
 	static const u8 endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };

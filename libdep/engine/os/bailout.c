@@ -56,13 +56,16 @@ void bail_out_regs(struct tls *t, const struct state_pos *pos, const struct k_uc
 		restore_indirect(t);
 	if (pos->kind >= STATE_RET_IND && pos->kind <= STATE_RET_RCX)
 		t->regs[X86_RCX] = t->ind[0];
-	/* Back to before a call that has pushed its return address. */
+	/* The call has pushed its return address: go back to the state before the call. */
 	if (pos->kind == STATE_CALL || pos->kind == STATE_CALL_TAG || pos->kind == STATE_IND_CALL ||
 	    pos->kind == STATE_IND_CALL_TAG)
 		t->regs[X86_RSP] += 8;
 }
 
-/* If @rip is a rep string instruction, set @value to its pointer register.  Return: whether. */
+/*
+ * Set @value to the pointer register of the rep string instruction at @rip.  Return: 0 if another
+ * instruction is there.
+ */
 static int string_progress(const struct tls *t, u64 rip, u64 *value)
 {
 	struct x86_insn in;
@@ -90,15 +93,15 @@ static void after(struct tls *t, const struct state_pos *pos, const u64 *post)
 	t->resume_pc = frag_insn_pc(pos->frag, pos->insn + 1u);
 }
 
-/* The timestamp after a locked instruction; the flags are still those of the instruction. */
+/* Take the timestamp after a locked instruction; t->flags are those that this instruction set. */
 static u64 late_timestamp(const struct tls *t)
 {
 	return rt_timestamp() | (t->flags & X86_ZF ? ADEPT_TIMESTAMP_DONE : 0);
 }
 
 /*
- * The value of the store at @pos, which is not done.  If it is a timestamp that was read already,
- * it is in rdx and rax.  Otherwise a new reading is taken; it may be later.
+ * Get the value of the store at @pos, which is not done yet.  A timestamp that was already read is
+ * in rdx and rax; otherwise take a new timestamp, which may be later.
  */
 static u64 stored_value(const struct tls *t, const struct state_pos *pos,
 			const struct k_ucontext *uc)
@@ -107,18 +110,18 @@ static u64 stored_value(const struct tls *t, const struct state_pos *pos,
 	struct x86_insn in;
 
 	if (x86_decode(&in, (u8 *)rip, 16) <= 0)
-		fatal("no store at %lx", rip);
+		fatal("no value store at cache address %lx", rip);
 	if (is_timestamp(pos)) {
 		if (in.opcode == 0x89 && in.base == X86_R15)
 			return uc->regs[SC_RDX] << 32 | (u32)uc->regs[SC_RAX];
 		return late_timestamp(t);
 	}
 	if (in.f_reg == X86_NONE)
-		fatal("no store at %lx", rip);
+		fatal("no value store at cache address %lx", rip);
 	return t->regs[in.f_reg];
 }
 
-/* The value that is stored after an instruction that is done; NULL if there is none. */
+/* Get the value that must still be stored after a completed instruction; NULL if there is none. */
 static const u64 *yet_to_store(const struct tls *t, const struct state_pos *pos, u64 *value)
 {
 	switch (pos->arg3 == X86_NONE ? 0 : pos->arg3 & STATE_AFTER) {
@@ -146,7 +149,7 @@ static void at_target(struct tls *t, const struct exit *x)
 	at(t, x->target - (x->kind == ADEPT_X_SYSCALL ? SYSCALL_LEN : 0));
 }
 
-/* At exit pos->arg: the fragment's instructions are done. */
+/* The thread is at exit pos->arg: all instructions of the fragment are done. */
 static void at_exit(struct tls *t, const struct state_pos *pos)
 {
 	const struct exit *x = &frag_exits(pos->frag)[pos->arg];
@@ -168,7 +171,10 @@ static void at_exit(struct tls *t, const struct state_pos *pos)
 	at_target(t, x);
 }
 
-/* Before the first instruction of a fragment: in its landing stub, or in a lookup of it. */
+/*
+ * The thread is before the first instruction of a fragment: in its landing stub, or in the lookup
+ * of an indirect branch.
+ */
 static void at_entry(struct tls *t, const struct state_pos *pos)
 {
 	u64 rcx = t->regs[X86_RCX], pc = pos->frag->pc;
@@ -255,7 +261,7 @@ void bail_out(struct tls *t, const struct state_pos *pos, const struct k_ucontex
 		at_entry(t, pos);
 		break;
 	case STATE_DATA:
-		fatal("execution in a fragment's data at %lx", rip);
+		fatal("thread executes a fragment's literals at cache address %lx", rip);
 	}
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* System calls in which a signal's handler must know how far the thread is. */
+/*
+ * System calls during which the signal handler must know how far the thread has got; it compares
+ * the instruction pointer with the labels here.
+ */
 #include "libdep/engine/base/tls.h"
 
 	.text
@@ -70,7 +73,7 @@ thread_clone_done:
 	je	2f
 	wrgsbase %r12
 	jmp	3f
-	/* See set_gs_base().  There is no stack yet. */
+	/* Without wrgsbase, make a system call as in set_gs_base().  There is no stack yet. */
 2:	mov	$NR_ARCH_PRCTL, %eax
 	mov	$ARCH_SET_GS, %edi
 	mov	%r12, %rsi
@@ -80,7 +83,9 @@ thread_clone_done:
 	call	thread_main
 	jmp	gate_enter
 
-/* void thread_vanish(u32 *gone, u64 nr, u64 status): exit without touching the stack */
+/*
+ * void thread_vanish(u32 *gone, u64 nr, u64 status): set *gone, then exit without using the stack
+ */
 	.globl	thread_vanish
 thread_vanish:
 	mov	%rsi, %rax
@@ -92,7 +97,7 @@ thread_vanish:
 thread_vanish_done:
 	hlt
 
-/* void sigreturn_with(void *frame): rt_sigreturn with the kernel frame at frame */
+/* void sigreturn_with(void *frame): make rt_sigreturn with the signal frame at frame */
 	.globl	sigreturn_with
 sigreturn_with:
 	mov	%rdi, %rsp

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * execve.  The thread asks the collector first, which then traces it through the call and puts the
- * engine into the new image.
+ * execve.  Before the call, the thread sends a request to the collector.  The collector then traces
+ * the thread through the call and injects the engine into the new image.
  */
 #include "exec.h"
 #include "libdep/engine/base/rlimit.h"
@@ -20,10 +20,13 @@
 
 static struct lock exec_lock, slot_lock;
 static u32 exec_owner;
-static struct adept_proc *slot;	/* the process's slot; NULL: none yet */
-static u32 serial;		/* of the process in @slot */
+static struct adept_proc *slot;	/* process slot with the execve request; NULL: none yet */
+static u32 serial;		/* serial of the process in the slot */
 
-/* Whether the slot was freed, in a child that shares memory and has outlived its parent. */
+/*
+ * Whether the process slot was freed: this thread is in a child that shares the memory of its
+ * parent and has outlived the parent.
+ */
 static int slot_lost(const struct adept_proc *p)
 {
 	return __atomic_load_n(&p->serial, __ATOMIC_RELAXED) != serial;
@@ -47,7 +50,7 @@ static void tell(struct adept_proc *p, u32 state)
 	futex_wake(&s->wakeup, 1);
 }
 
-/* Publish the arguments and request an answer: the collector decides whether to follow. */
+/* Publish the arguments of execve and request the collector to decide whether to follow it. */
 static void announce(struct adept_proc *p, u64 nr, const u64 args[6])
 {
 	int at = nr == __NR_execveat;
@@ -56,7 +59,10 @@ static void announce(struct adept_proc *p, u64 nr, const u64 args[6])
 	p->exec_dirfd = at ? (s32)args[0] : AT_FDCWD;
 	p->exec_flags = at ? (u32)args[4] : 0;
 	p->exec_tid = exec_owner = (u32)sys0(__NR_gettid);
-	/* A vfork child is in the namespace of children. */
+	/*
+	 * A vfork child may be in another pid namespace than this process: the one for new
+	 * children.
+	 */
 	if (boot.ns & ADEPT_NS_CHILDREN)
 		__atomic_fetch_or(&p->ns, ADEPT_NS_TIDS, __ATOMIC_RELAXED);
 	tell(p, ADEPT_EXEC_REQUEST);
@@ -70,21 +76,25 @@ static void release(struct adept_proc *p)
 	unlock(&exec_lock);
 }
 
-/* Thread @tid has ended or has another image: if it holds exec_lock, release that. */
+/* Thread @tid has ended or runs another image: release exec_lock if the thread held it. */
 static void owner_gone(struct adept_proc *p, u32 tid)
 {
 	if (!__atomic_compare_exchange_n(&exec_owner, &tid, 0, 0, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
 		return;
-	/* It may have been killed before the answer, which must not be taken for the next one. */
+	/*
+	 * The thread may have been killed before the collector answered.  Wait for this answer, so
+	 * that it is not mistaken for the answer to the next request.
+	 */
 	answer_wait(p, ADEPT_EXEC_REQUEST);
 	answer_wait(p, ADEPT_EXEC_FAILED);
 	release(p);
 }
 
 /*
- * Take exec_lock: the slot has room for one request.  Polls whether the owner still exists, because
- * after the execve of a child that shares memory and is not a vfork child, no thread releases it.
+ * Take exec_lock, because the slot has room for one request only.  Poll whether the owner of the
+ * lock still exists: if a child that shares memory and is not a vfork child has called execve, no
+ * thread releases the lock.
  */
 static void take_turn(struct adept_proc *p)
 {
@@ -106,12 +116,15 @@ static void take_turn(struct adept_proc *p)
 	}
 }
 
-/* The slot for the request: the process's, or one claimed only for this; NULL: none. */
+/*
+ * Get the slot for the execve request: the process's slot, or a slot claimed only for execve; NULL
+ * if there is none.
+ */
 static struct adept_proc *slot_for_exec(void)
 {
 	struct adept_proc *p = __atomic_load_n(&slot, __ATOMIC_ACQUIRE);
 
-	/* The process has unmapped all slots. */
+	/* An isolated process that had no slot has unmapped all slots (record/isolate.c). */
 	if (boot.domain == ADEPT_NO_DOMAIN)
 		return NULL;
 	if (p)
@@ -126,7 +139,7 @@ static struct adept_proc *slot_for_exec(void)
 	return slot;
 }
 
-/* Whether execve finds an executable file; 1 also if the kernel cannot tell. */
+/* Whether execve finds an executable file; 1 also if faccessat2 is not available. */
 static int may_succeed(u64 nr, const u64 args[6])
 {
 	int at = nr == __NR_execveat;
@@ -149,7 +162,10 @@ static s64 execute(struct tls *t, u64 nr, const u64 args[6])
 	return ret;
 }
 
-/* Without a slot the image runs natively. */
+/*
+ * Call execve without a slot: the collector cannot be asked to follow, so the new image runs
+ * natively.
+ */
 static s64 exec_natively(struct tls *t, u64 nr, const u64 args[6])
 {
 	s64 ret;
@@ -178,13 +194,17 @@ s64 exec_syscall(struct tls *t, u64 nr, u64 args[6])
 	announce(p, nr, args);
 	answer_wait(p, ADEPT_EXEC_REQUEST);
 	safepoint_leave(t);
-	LOG(ADEPT_LOG_EXEC, "execve: the collector %s follow",
-	    p->exec_state == ADEPT_EXEC_READY ? "will" : "will not");
+	LOG(ADEPT_LOG_EXEC, "execve: the collector %s",
+	    p->exec_state == ADEPT_EXEC_READY ? "will follow it into the new image" :
+	    "will not follow it: the new image runs natively");
 	ret = execute(t, nr, args);
 	if (ret != SYS_ABORTED)
-		LOG(ADEPT_LOG_EXEC, "execve failed: %ld", ret);
+		LOG(ADEPT_LOG_EXEC, "execve failed with error %ld", ret);
 	state = __atomic_load_n(&p->exec_state, __ATOMIC_ACQUIRE);
-	/* Also after NATIVE: the collector has counted the image and undoes that. */
+	/*
+	 * After ADEPT_EXEC_NATIVE, too: the collector has counted the image as native and must undo
+	 * this.
+	 */
 	if (!slot_lost(p) && (state == ADEPT_EXEC_READY || state == ADEPT_EXEC_NATIVE)) {
 		tell(p, ADEPT_EXEC_FAILED);
 		answer_wait(p, ADEPT_EXEC_FAILED);

@@ -4,11 +4,13 @@
 
 #include "libdep/engine/base/runtime.h"
 
-/** exec_syscall() - execve and execveat; returns only if they fail */
+/** exec_syscall() - make the application's execve or execveat; returns only if it fails */
 s64 exec_syscall(struct tls *t, u64 nr, u64 args[6]);
-/** exec_vfork_done() - release the execve request of vfork child @tid, which left our memory */
+/**
+ * exec_vfork_done() - release the execve request of vfork child @tid, which has left this memory
+ */
 void exec_vfork_done(u32 tid);
-/** exec_process_init() - initialise the state of execve, when the process has its slot */
+/** exec_process_init() - initialise the state of execve, after the process got its slot */
 void exec_process_init(void);
 
 #endif

@@ -2,11 +2,11 @@
 /*
  * Locked memory: the engine's mappings are neither locked nor counted.
  *
- * A range that reaches into the engine's memory is locked up to there, and the call fails with
- * ENOMEM: natively nothing would be mapped there.
+ * If a range reaches into the engine's memory, the part before that memory is locked and the call
+ * fails with ENOMEM, as it would natively, where nothing is mapped at these addresses.
  *
- * MCL_FUTURE is passed to the kernel.  The engine reserves its address space when it starts.
- * Later it maps only further arenas, which it unlocks (translate/arena.c).
+ * MCL_FUTURE is passed to the kernel.  The engine reserves its address space when it starts.  Later
+ * it maps only further arenas, which it unlocks (translate/arena.c).
  *
  * MCL_CURRENT would lock the engine's gigabytes, so the engine locks the program's mappings one by
  * one.
@@ -25,7 +25,7 @@
 #define RLIMIT_MEMLOCK	8
 #define ADDRESSES_END	0x800000000000ull
 
-static u32 future;	/* the kernel locks new mappings: the last mlockall() had MCL_FUTURE */
+static u32 future;	/* not 0: the last mlockall() had MCL_FUTURE */
 
 static s64 lock_range(struct tls *t, u64 nr, const u64 args[6])
 {
@@ -44,7 +44,7 @@ static s64 lock_range(struct tls *t, u64 nr, const u64 args[6])
 	return ret < 0 ? ret : -E_NOMEM;
 }
 
-/* Find the next mapping that is the program's. */
+/* Find the next mapping of the program, skipping the engine's.  Return: 0 if there is none. */
 static int next_of_program(struct maps *m, struct map_line *l)
 {
 	while (maps_next(m, l))
@@ -54,8 +54,8 @@ static int next_of_program(struct maps *m, struct map_line *l)
 }
 
 /*
- * True if the process may lock more than @limit bytes.  Whether its capabilities permit that
- * depends on its user namespace.  So try it: lock memory that nothing can populate.
+ * Whether the process may lock more than @limit bytes.  This depends on its capabilities in its
+ * user namespace, so try it: lock memory that is never populated.
  */
 static int may_exceed(u64 limit)
 {

@@ -4,7 +4,9 @@
 
 #include "libdep/engine/base/runtime.h"
 
-/** mlock_syscall() - mlock, mlock2, munlock, mlockall, munlockall without the engine's memory */
+/**
+ * mlock_syscall() - make mlock, mlock2, munlock, mlockall or munlockall without the engine's memory
+ */
 s64 mlock_syscall(struct tls *t, u64 nr, const u64 args[6]);
 /** mlock_forked() - called in a forked child, which inherits no memory locks */
 void mlock_forked(void);

@@ -14,14 +14,14 @@ void rights_begin(struct rights *r)
 	memset(r, 0, sizeof(*r));
 	sys3(__NR_getresuid, (u64)&r->uid[0], (u64)&r->uid[1], (u64)&r->uid[2]);
 	sys3(__NR_getresgid, (u64)&r->gid[0], (u64)&r->gid[1], (u64)&r->gid[2]);
-	/* An id that is none changes nothing. */
+	/* With the invalid id -1 these calls only return the current id. */
 	r->uid[3] = (u32)sys1(__NR_setfsuid, ~0u);
 	r->gid[3] = (u32)sys1(__NR_setfsgid, ~0u);
 	sys2(__NR_capget, (u64)&head, (u64)cap);
 	r->permitted = (u64)cap[1].permitted << 32 | cap[0].permitted;
 }
 
-/* Is each of @had among the real, effective and saved ids of now? */
+/* Whether each id of @had is still among the real, effective and saved ids of @has. */
 static int has_all(const u32 had[4], const u32 has[4])
 {
 	for (u32 i = 0; i < 4; i++)

@@ -8,11 +8,11 @@
 #include "libdep/engine/base/runtime.h"
 
 struct rights {
-	u32 uid[4], gid[4];	/* real, effective, saved, file system */
-	u64 permitted;		/* capabilities */
+	u32 uid[4], gid[4];	/* real, effective, saved and file system id */
+	u64 permitted;		/* mask of the permitted capabilities */
 };
 
-/** rights_begin() - get the thread's rights, before a call that can change them */
+/** rights_begin() - read the thread's ids and capabilities, before a call that can change them */
 void rights_begin(struct rights *r);
 
 /**
@@ -22,7 +22,7 @@ void rights_begin(struct rights *r);
  */
 void rights_end(const struct tls *t, const struct rights *before);
 
-/** rights_new_namespace() - isolate the process, which has entered another user namespace */
+/** rights_new_namespace() - isolate the process after it has entered another user namespace */
 void rights_new_namespace(const struct tls *t);
 
 #endif

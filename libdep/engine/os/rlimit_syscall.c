@@ -17,7 +17,10 @@ s64 rlimit_syscall(struct tls *t, u64 nr, const u64 a[6])
 	if ((from || nr == __NR_setrlimit) &&
 	    rt_copy_in(&new, (void *)from, sizeof(new)) != sizeof(new))
 		return -E_FAULT;
-	/* A query: make the call, which may fail.  The limits that it stores are replaced below. */
+	/*
+	 * Without new limits, make the call, which may fail.  The limits that it stores are
+	 * replaced below.
+	 */
 	if (!from)
 		ret = app_syscall(t, nr, a);
 	if (ret)

@@ -4,7 +4,7 @@
 
 #include "libdep/engine/base/runtime.h"
 
-/** rlimit_syscall() - getrlimit, setrlimit, prlimit64.  Return: the result or a negative errno */
+/** rlimit_syscall() - emulate getrlimit, setrlimit, prlimit64.  Return: the result or -errno */
 s64 rlimit_syscall(struct tls *t, u64 nr, const u64 a[6]);
 
 #endif

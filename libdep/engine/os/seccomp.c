@@ -38,9 +38,12 @@ static u32 low(const u8 *addr)
 	return (u32)(u64)addr;
 }
 
-#define PROLOGUE	11u	/* number of instructions */
+#define PROLOGUE	11u	/* instructions in the prologue */
 
-/* The engine does not lie across a multiple of 4 GiB (inject/memory_layout.c). */
+/*
+ * All engine addresses have the same upper 32 bits: the engine never crosses a multiple of 4 GiB
+ * (inject/memory_layout.c).
+ */
 static void write_prologue(struct sock_filter *f)
 {
 	const struct sock_filter code[PROLOGUE] = {
@@ -134,7 +137,7 @@ void seccomp_strict(struct tls *t, u64 nr)
 {
 	if (strict_allows(nr))
 		return;
-	/* If there are other threads, end only this one. */
+	/* End only this thread if the process has other threads. */
 	if (thread_each_other(t, count, 1))
 		thread_exit(t, K_SIGKILL);
 	ring_reserve_end(t);
@@ -146,7 +149,8 @@ void seccomp_strict(struct tls *t, u64 nr)
 
 s64 seccomp_install(struct tls *t, u64 nr, const u64 a[6])
 {
-	unsigned int at = 2;		/* index of the filter argument, of prctl() and seccomp() */
+	/* index of the filter argument in both prctl() and seccomp() */
+	unsigned int at = 2;
 	u64 mode = nr == __NR_prctl ? a[1] : a[0];
 	u64 filter = nr == __NR_prctl ? SECCOMP_MODE_FILTER : SECCOMP_SET_MODE_FILTER;
 	struct program p;
@@ -154,7 +158,7 @@ s64 seccomp_install(struct tls *t, u64 nr, const u64 a[6])
 
 	if (mode == (nr == __NR_prctl ? SECCOMP_MODE_STRICT : SECCOMP_SET_MODE_STRICT))
 		return install_strict(t, nr, a);
-	/* If a filter is too long to get a prologue, it sees the engine's calls, too. */
+	/* A filter that is too long to get a prologue also sees the engine's own calls. */
 	if (mode != filter || rt_copy_in(&p, (void *)a[at], sizeof(p)) != sizeof(p) || !p.len ||
 	    p.len > BPF_MAXINSNS - PROLOGUE)
 		ret = app_syscall(t, nr, a);

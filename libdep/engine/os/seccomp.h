@@ -8,14 +8,16 @@
 
 #include "libdep/engine/base/runtime.h"
 
-/** seccomp_install() - make seccomp() or prctl(PR_SET_SECCOMP); the engine's calls stay allowed */
+/**
+ * seccomp_install() - make seccomp() or prctl(PR_SET_SECCOMP), keeping the engine's calls permitted
+ */
 s64 seccomp_install(struct tls *t, u64 nr, const u64 a[6]);
-/** seccomp_strict() - strict mode: end the thread if it is not permitted to make call @nr */
+/** seccomp_strict() - in seccomp's strict mode: end the thread if call @nr is forbidden */
 void seccomp_strict(struct tls *t, u64 nr);
 /**
  * seccomp_check() - check a call that the engine emulates against the program's filter
  *
- * Makes the call, so the caller must choose arguments with which it has no effect.
+ * Makes the call, so the caller must pass arguments with which the call has no effect.
  *
  * Return: 0 if the filter permits the call, or the filter's result.
  */

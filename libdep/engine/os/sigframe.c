@@ -30,7 +30,10 @@ struct fp_sw {
 	u32 xstate_size, pad[7];
 };
 
-/* The vector state as the kernel would write it; the engine image never changes it. */
+/*
+ * Write the vector state as the kernel would.  The registers still have the application's values,
+ * because the engine's code does not use vector registers.
+ */
 static void save_xstate(u8 *area, const struct sig_pending *p)
 {
 	struct fp_sw sw = {
@@ -60,9 +63,9 @@ int sigframe_push(struct tls *t, const struct k_sigaction *sa)
 	int alt = sa->flags & SA_ONSTACK && !(t->app_altstack[1] & SS_DISABLE) &&
 		  !on_altstack(t, t->regs[X86_RSP]);
 
-	/* All that processors have now, AMX included, takes 11 KiB; it depends on nothing else. */
+	/* The buffer suffices for all current processors: with AMX, the state takes 11 KiB. */
 	if (p->xsize + 4u > sizeof(raw))
-		fatal("vector state of %u bytes", p->xsize);
+		fatal("vector state of %u bytes is too large for a signal frame", p->xsize);
 	if (alt)
 		sp = t->app_altstack[0] + t->app_altstack[2];
 	fp = (sp - (p->xsize + 4)) & ~63ull;
@@ -91,7 +94,7 @@ int sigframe_push(struct tls *t, const struct k_sigaction *sa)
 	f.uc.sigmask = p->mask | t->sync_blocked;
 	memcpy(&f.info, p->info, sizeof(f.info));
 	save_xstate(raw, p);
-	/* rt_copy_in() stops at a fault on either side. */
+	/* rt_copy_in() stops at a fault, also of the destination. */
 	if (rt_copy_in((void *)fp, raw, p->xsize + 4) != p->xsize + 4 ||
 	    rt_copy_in((void *)sp, &f, sizeof(f)) != sizeof(f))
 		return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The kernel's signal frame on x86-64 (arch/x86/include/uapi/asm/sigcontext.h,
- * asm-generic/ucontext.h), which a handler gets and rt_sigreturn reads.
+ * asm-generic/ucontext.h).  A signal handler gets this frame, and rt_sigreturn reads it.
  */
 #ifndef ADEPT_ENGINE_OS_SIGFRAME_H
 #define ADEPT_ENGINE_OS_SIGFRAME_H
@@ -33,7 +33,7 @@ struct k_ucontext {
 
 struct k_siginfo {
 	s32 signo, error, code, pad;
-	u64 addr;		/* of a fault; else pid and uid and more */
+	u64 addr;		/* address of a fault; for other signals pid, uid and more */
 	u64 rest[13];
 };
 
@@ -76,7 +76,9 @@ _Static_assert(sizeof(struct k_siginfo) == 128, "siginfo");
 
 struct tls;
 
-/* Convert between the frame's register order and the hardware's. */
+/*
+ * Copy the general registers from or to a signal frame, whose register order is not the hardware's.
+ */
 void regs_from_uc(u64 regs[16], const struct k_ucontext *uc);
 void regs_to_uc(struct k_ucontext *uc, const u64 regs[16]);
 
@@ -89,16 +91,14 @@ void regs_to_uc(struct k_ucontext *uc, const u64 regs[16]);
  */
 int sigframe_push(struct tls *t, const struct k_sigaction *sa);
 
-/* bailout.c */
+/* Functions of bailout.c. */
 struct state_pos;
-/** bail_out_regs() - set t->regs to the application's registers at @pos; @uc: the frame */
+/** bail_out_regs() - set t->regs to the application's registers at @pos; @uc: the signal frame */
 void bail_out_regs(struct tls *t, const struct state_pos *pos, const struct k_ucontext *uc);
-/**
- * bail_out() - leave the cache at @pos: end the record, set t->regs and t->resume_pc
- */
+/** bail_out() - leave the code cache at @pos: end the record, set t->regs and t->resume_pc */
 void bail_out(struct tls *t, const struct state_pos *pos, const struct k_ucontext *uc);
 /**
- * bail_out_at_chunk_end() - go to the next chunk, after the store at @pos met the guard
+ * bail_out_at_chunk_end() - begin the next chunk after the store at @pos faulted at the chunk's end
  *
  * Return: the new record pointer.
  */

@@ -17,7 +17,7 @@ const u64 *sigmask_filter(const u64 *set, u64 *copy)
 	return copy;
 }
 
-/* Add @bits to the set that a call has written to @to. */
+/* Add @bits to the signal set that a system call has stored at @to. */
 static void add_bits(u64 to, u64 bits)
 {
 	u64 set;
@@ -73,7 +73,7 @@ void sigmask_hold(struct tls *t, u32 signo, const struct k_siginfo *info)
 	t->held |= SIGBIT(signo);
 }
 
-/* Send a signal that was held back to this thread. */
+/* Send a signal that was held back to this thread again. */
 static void send_again(struct tls *t, unsigned int i)
 {
 	t->held &= ~SIGBIT(sync_signal[i]);
@@ -100,7 +100,7 @@ void sigmask_exec_begin(struct tls *t)
 
 void sigmask_exec_failed(struct tls *t)
 {
-	/* Pending ones arrive here, and are held back again. */
+	/* Pending signals arrive during this call and are held back again. */
 	if (t->sync_blocked)
 		sys4(__NR_rt_sigprocmask, HOW_UNBLOCK, (u64)&t->sync_blocked, 0, 8);
 }

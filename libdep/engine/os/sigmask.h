@@ -2,28 +2,28 @@
 /*
  * Emulation of the signal mask for synchronous signals.
  *
- * The kernel never blocks these signals, since the engine's own faults raise them.
- * t->sync_blocked is their mask in the application's view.  If a process sends one while it is
- * blocked there, or while another signal waits for delivery, the engine holds it back.
+ * The kernel never blocks these signals, since the engine's own faults raise them.  t->sync_blocked
+ * is their mask in the application's view.  If a process sends such a signal while the application
+ * blocks it, or while another signal waits for delivery, the engine holds it back.
  */
 #ifndef ADEPT_ENGINE_OS_SIGMASK_H
 #define ADEPT_ENGINE_OS_SIGMASK_H
 
 #include "sigframe.h"
 
-/** sigmask_filter() - a copy of the signal set at @set without the synchronous signals */
+/** sigmask_filter() - copy the signal set at @set to @copy without the synchronous signals */
 const u64 *sigmask_filter(const u64 *set, u64 *copy);
-/* The system calls; -errno or the result. */
+/* The system calls rt_sigprocmask and rt_sigpending.  Return: the result or -errno. */
 s64 sigmask_procmask(struct tls *t, u64 a[6]);
 s64 sigmask_pending(struct tls *t, const u64 a[6]);
-/** sigmask_must_hold() - whether @signo, which was sent, must be held back */
+/** sigmask_must_hold() - whether signal @signo, which a process has sent, must be held back */
 int sigmask_must_hold(const struct tls *t, u32 signo);
-/** sigmask_hold() - hold a signal back; of each number only the first, as in the kernel */
+/** sigmask_hold() - hold a signal back; as in the kernel, only the first of each number is kept */
 void sigmask_hold(struct tls *t, u32 signo, const struct k_siginfo *info);
 /** sigmask_release() - send signals again that were held back and are no longer blocked */
 void sigmask_release(struct tls *t);
 /**
- * sigmask_exec_begin() - block in the kernel what the application blocks, for execve
+ * sigmask_exec_begin() - before execve, block in the kernel the signals that the application blocks
  *
  * A new image inherits the mask and the pending signals.  Until sigmask_exec_failed() a fault of
  * the engine ends the process.

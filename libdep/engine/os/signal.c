@@ -22,8 +22,8 @@
 #define NSIG 64
 #define FLAG_AC 0x40000
 
-#define PF_WRITE	2	/* in a page fault's error code */
-#define SEGV_ACCERR	2	/* the mapping's protection */
+#define PF_WRITE	2	/* bit of a page fault's error code: the access was a write */
+#define SEGV_ACCERR	2	/* si_code: the mapping's protection forbids the access */
 
 /* Signals for which no default action is emulated: KILL CHLD CONT STOP TSTP TTIN TTOU URG WINCH. */
 #define SPARING	(SIGBIT(9) | SIGBIT(17) | SIGBIT(18) | SIGBIT(19) | SIGBIT(20) | SIGBIT(21) | \
@@ -36,7 +36,7 @@ extern char rt_copy_in_end[], rt_copy_in_fault[];
 void signal_restorer(void);
 __attribute__((noreturn)) void sigreturn_with(void *frame);
 
-/* Signal actions of a process.  A child that only shares memory has its own. */
+/* Signal actions of a process.  A child with CLONE_VM but without CLONE_SIGHAND has its own. */
 struct handlers {
 	u32 users;
 	struct k_sigaction action[NSIG + 1];
@@ -49,7 +49,7 @@ static struct k_siginfo *info_of(struct tls *t)
 	return (struct k_siginfo *)t->sig.info;
 }
 
-/* ---- arrival ---- */
+/* ---- arrival of signals ---- */
 
 static void note_signal(struct tls *t, u32 signo, const struct k_siginfo *info,
 			struct k_ucontext *uc, int forced)
@@ -65,7 +65,7 @@ static void note_signal(struct tls *t, u32 signo, const struct k_siginfo *info,
 	memcpy(p->info, info, sizeof(p->info));
 	memcpy(&p->xfeatures, (u8 *)uc->fpstate + 472, 8);
 	memcpy(&p->xsize, (u8 *)uc->fpstate + 480, 4);
-	/* One at a time; the faults stay possible. */
+	/* Block further signals until this one is delivered; faults must still arrive. */
 	uc->sigmask = ~SYNC_SIGNALS;
 	t->pending |= PENDING_SIGNAL;
 }
@@ -82,7 +82,10 @@ static int in_engine(u64 rip)
 	return rip - boot.image < boot.image_size;
 }
 
-/* Follow the indirect jumps between arenas and to the gates. */
+/*
+ * Find the fragment and instruction where the thread is.  Indirect jumps between arenas and to the
+ * gates are followed, which changes rip in @uc.
+ */
 static int cache_position(struct k_ucontext *uc, struct state_pos *pos)
 {
 	u64 *rip = &uc->regs[SC_RIP];
@@ -101,7 +104,7 @@ static int cache_position(struct k_ucontext *uc, struct state_pos *pos)
 	return 0;
 }
 
-/* Take the thread out of the cache, or keep it from entering.  Return: 0 if it is elsewhere. */
+/* Take the thread out of the cache, or keep it from entering.  Return: 0 if it runs other code. */
 static int stop(struct tls *t, struct k_ucontext *uc)
 {
 	struct state_pos pos;
@@ -135,7 +138,10 @@ static void asynchronous(struct tls *t, u32 signo, const struct k_siginfo *info,
 		uc->regs[SC_RIP] = (u64)app_syscall_abort;
 }
 
-/* Handle the signal of stop_world().  A thread that runs in the engine stops before the cache. */
+/*
+ * Handle the signal that stop_world() sends.  A thread in the engine's code stops before it enters
+ * the cache.
+ */
 static void kicked(struct tls *t, struct k_ucontext *uc)
 {
 	if (stop_requested(t) && !stop(t, uc))
@@ -156,7 +162,8 @@ static int forbidden_write(u32 signo, const struct k_siginfo *info, const struct
 }
 
 /*
- * A store has changed its own fragment's page: complete the store, and leave the fragment after it.
+ * A store has changed the page that its own fragment was translated from.  The int3 after the store
+ * makes the thread leave the fragment when the store is complete.
  */
 static void stop_after_store(const struct state_pos *pos, u64 rip)
 {
@@ -167,7 +174,11 @@ static void stop_after_store(const struct state_pos *pos, u64 rip)
 	*(volatile u8 *)(rip + in.len) = 0xcc;
 }
 
-/* A native call's push met the end of the stack: enter the callee without it. */
+/*
+ * The native call in a call stub pushes a cache address below the application's return address,
+ * which is already on the stack.  If this push faults at the end of the stack, enter the callee
+ * without the native call.
+ */
 static int finish_call(struct tls *t, const struct state_pos *pos, struct k_ucontext *uc)
 {
 	if (pos->kind != STATE_EXIT_DONE && pos->kind != STATE_AT_RCX)
@@ -178,8 +189,8 @@ static int finish_call(struct tls *t, const struct state_pos *pos, struct k_ucon
 }
 
 /*
- * Values are aligned to 4 bytes only, so under the AC flag a value store can fault.  Perform the
- * store here.
+ * Perform a value store that faulted because the application has set the AC flag: values in the
+ * ring are aligned to 4 bytes only.
  */
 static int misaligned_store(struct tls *t, const struct state_pos *pos, struct k_ucontext *uc)
 {
@@ -194,7 +205,9 @@ static int misaligned_store(struct tls *t, const struct state_pos *pos, struct k
 	if (module_ring(t))
 		module_find(t);
 	if (p + (u64)in.disp + 8 > t->chunk_end && module_ring(t)) {
-		/* Its turn is made by what comes next, from where that is easy. */
+		/*
+		 * The chunk is full.  Leave the cache; the next write by the engine ends the chunk.
+		 */
 		bail_out(t, pos, uc);
 		go_to_gate(t, uc);
 		return 1;
@@ -207,34 +220,40 @@ static int misaligned_store(struct tls *t, const struct state_pos *pos, struct k
 	return 1;
 }
 
-/* Handle faults of the engine.  Return: 1 if the fault was one. */
+/* Handle a fault that the engine's code caused.  Return: 1 if it was such a fault. */
 static int own_fault(struct tls *t, u32 signo, const struct k_siginfo *info,
 		     struct k_ucontext *uc, const struct state_pos *pos)
 {
 	u64 rip = uc->regs[SC_RIP], addr = info->addr;
 
 	if (rip >= (u64)rt_copy_in && rip < (u64)rt_copy_in_end && has_address(signo)) {
-		/* Who reads may hold the lock that this takes. */
+		/*
+		 * Only for writes: a caller that reads may hold the lock that code_write_fault()
+		 * takes.
+		 */
 		if (!forbidden_write(signo, info, uc) || !code_write_fault(addr))
 			uc->regs[SC_RIP] = (u64)rt_copy_in_fault;
 		return 1;
 	}
 	if (!pos) {
-		/* An error of the engine's; or adept.ko has no memory for what an event needs. */
+		/*
+		 * The engine has an error, or adept.ko has no memory for an event that the engine
+		 * writes.
+		 */
 		if (in_engine(rip) && rip != (u64)gate_undefined)
-			fatal("signal %u at engine + %lx, address %lx", signo, rip - boot.image,
-			      addr);
+			fatal("signal %u in the engine's code at engine + %lx, fault address %lx",
+			      signo, rip - boot.image, addr);
 		return 0;
 	}
 	if (signo == K_SIGBUS && uc->regs[SC_EFLAGS] & FLAG_AC && misaligned_store(t, pos, uc))
 		return 1;
 	/*
-	 * The kernel has no memory for the ring, or the user's limit is reached (kmod/limits.c).
-	 * The record that is begun could be given up here, but not those that the engine itself
-	 * writes.
+	 * The kernel has no memory for the ring, or the user's limit is reached (kmod/limits.c).  A
+	 * record of the cache's code could be discarded here, but the events that the engine itself
+	 * writes could not.
 	 */
 	if (signo == K_SIGBUS && addr - boot.session < layout()->file_size)
-		fatal("adept.ko refuses a store to the ring at %lx", addr);
+		fatal("adept.ko has no memory for the ring at %lx, or a limit is reached", addr);
 	if (signo == K_SIGSEGV && ring_guard_hit(t, addr)) {
 		uc->regs[SC_R15] = bail_out_at_chunk_end(t, pos, uc);
 		return 1;
@@ -254,7 +273,9 @@ static void fault(struct tls *t, u32 signo, struct k_siginfo *info, struct k_uco
 	u64 rip = uc->regs[SC_RIP];
 	int cached;
 
-	/* int3 and int1 leave rip after them; so does our own int3 (stop_after_store). */
+	/*
+	 * After an int3, rip points behind it; here, the int3 that stop_after_store() has written.
+	 */
 	if (signo == K_SIGTRAP && arena_of(rip - 1) && *(u8 *)(rip - 1) == 0xcc &&
 	    state_lookup(rip - 1, &pos) && pos.frag->dead) {
 		uc->regs[SC_RIP] = rip - 1;
@@ -286,7 +307,7 @@ static void handler(int signo, struct k_siginfo *info, struct k_ucontext *uc)
 {
 	struct tls *t = tls_self();
 
-	/* The kernel leaves AC as the application had it. */
+	/* The kernel does not change the application's AC flag for the handler. */
 	__asm__ volatile("pushfq; andl %0, (%%rsp); popfq" : : "i"(~FLAG_AC) : "cc", "memory");
 	if (is_stop_signal(t, (u32)signo, info))
 		kicked(t, uc);
@@ -296,7 +317,7 @@ static void handler(int signo, struct k_siginfo *info, struct k_ucontext *uc)
 		asynchronous(t, (u32)signo, info, uc);
 }
 
-/* ---- delivery ---- */
+/* ---- delivery of signals ---- */
 
 static void set_mask(u64 mask)
 {
@@ -366,11 +387,11 @@ static void signal_deliver(struct tls *t)
 	    info_of(t)->code, t->resume_pc, sa.handler);
 	if (p->forced && (sa.handler < 2 || t->sync_blocked & SIGBIT(p->signo)))
 		die_of(t, p->signo);
-	/* The first process of a pid namespace is spared default actions. */
+	/* The kernel does not apply default actions to the first process of a pid namespace. */
 	if (ends_process(p->signo, &sa) && sys0(__NR_getpid) != 1)
 		die_of(t, p->signo);
 	if (sa.handler < 2) {
-		/* Changed since it arrived. */
+		/* The action was changed after the signal arrived: the signal is ignored now. */
 		set_mask(p->mask);
 		return;
 	}
@@ -392,7 +413,10 @@ void signal_sigreturn(struct tls *t)
 {
 	struct k_frame f;
 
-	/* What has arrived was noted with the handler's mask, so it comes before the return. */
+	/*
+	 * A signal that has arrived was noted with the handler's mask, so deliver it before the
+	 * return.
+	 */
 	set_mask(~0ull);
 	if (t->pending)
 		return;
@@ -408,9 +432,12 @@ void signal_sigreturn(struct tls *t)
 	t->app_altstack[0] = f.uc.stack.sp;
 	t->app_altstack[1] = f.uc.stack.flags & ~(u64)SS_ONSTACK;
 	t->app_altstack[2] = f.uc.stack.size;
-	/* Before another signal comes, whose event might begin a new chunk. */
+	/* Record the context now, because the event of another signal may begin a new chunk. */
 	ring_record_context(t, t->resume_pc);
-	/* The kernel restores vector state and mask; the rest is ours to restore. */
+	/*
+	 * rt_sigreturn restores the vector state and the signal mask; the engine restores
+	 * everything else.
+	 */
 	f.uc.sigmask &= ~SYNC_SIGNALS;
 	f.uc.stack = (struct k_stack){ t->sig_stack, 0, 0, t->sig_stack_size };
 	f.uc.regs[SC_RIP] = (u64)gate_resume;
@@ -419,7 +446,7 @@ void signal_sigreturn(struct tls *t)
 	sigreturn_with(&f.uc);
 }
 
-/* ---- system calls ---- */
+/* ---- system calls on signals ---- */
 
 s64 signal_sigaction(struct tls *t, const u64 a[6])
 {
@@ -440,7 +467,7 @@ s64 signal_sigaction(struct tls *t, const u64 a[6])
 	lock(&action_lock);
 	old = *action;
 	if (a[1]) {
-		/* The kernel never reports these two as blocked by a handler. */
+		/* Like the kernel, do not report SIGKILL and SIGSTOP as blocked by a handler. */
 		new.mask &= ~(SIGBIT(9) | SIGBIT(19));
 		*action = new;
 		ret = install((u32)signo, &new);
@@ -576,7 +603,10 @@ void signal_deliver_all(struct tls *t)
 		t->pending &= ~(u64)PENDING_STOP;
 		if (t->pending)
 			signal_deliver(t);
-		/* Recovery needs the registers before another event can begin a new chunk. */
+		/*
+		 * Record the registers for recovery, because the event of another signal may begin
+		 * a new chunk.
+		 */
 		if (t->pending)
 			ring_record_context(t, t->resume_pc);
 	}

@@ -10,17 +10,17 @@
 #include "libdep/engine/base/runtime.h"
 
 void signal_init(struct tls *t);
-/** signal_mask() - the calling thread's mask, as the kernel has it */
+/** signal_mask() - get the calling thread's signal mask from the kernel */
 u64 signal_mask(void);
 /**
  * signal_thread_init() - set up signals in a new thread
  *
- * Synchronous signals that are pending arrive here: @t->sync_blocked must be set.
+ * Pending synchronous signals arrive during this call, so @t->sync_blocked must be set before.
  */
 void signal_thread_init(struct tls *t);
 /**
- * signal_inherit() - set the handlers of a new thread
- * @share: use the handlers of @t; otherwise copy them
+ * signal_inherit() - set the signal handlers of a new thread
+ * @share: 1: use the handlers of @t; 0: copy them
  */
 void signal_inherit(struct tls *child, const struct tls *t, int share);
 /** signal_disinherit() - release the handlers of @t */
@@ -30,18 +30,18 @@ void signal_clear(struct tls *t);
 /** signal_lock_for_fork() - hold (1) or release (0) the lock of signal actions around fork */
 void signal_lock_for_fork(int hold);
 /**
- * signal_deliver_all() - deliver the signals that wait: sets t->regs, resume_pc and pending = 0
+ * signal_deliver_all() - deliver waiting signals: sets t->regs, t->resume_pc and t->pending = 0
  *
- * The context of @t is recorded for each; see struct dispatch_handlers.
+ * Records the context of @t before each signal; see struct dispatch_handlers.
  */
 void signal_deliver_all(struct tls *t);
-/* The system calls that concern signals; -errno or the result. */
+/* The system calls rt_sigaction and sigaltstack.  Return: the result or -errno. */
 s64 signal_sigaction(struct tls *t, const u64 a[6]);
 s64 signal_sigaltstack(struct tls *t, const u64 a[6]);
 /**
- * signal_sigreturn() - leave the handler whose frame is at t->regs[rsp]
+ * signal_sigreturn() - rt_sigreturn: leave the handler whose signal frame is at t->regs[rsp]
  *
- * Returns only if a signal waits to be delivered first.
+ * Returns only if a signal waits that must be delivered first.
  */
 void signal_sigreturn(struct tls *t);
 

@@ -2,13 +2,14 @@
 /*
  * Stop-the-world.
  *
- * A thread that is at a safe point is stopped there: a thread in a system call stays in it, and
- * waits when it returns.  The others get a SIGTRAP of the engine, which the kernel never blocks.
- * They leave the cache as for any signal, or find the request before they enter it, and wait.
+ * A thread that is at a safe point is stopped there: a thread in a system call stays in the call,
+ * and waits when the call returns.  Other threads get a SIGTRAP from the engine, which the kernel
+ * never blocks.  A thread in the code cache leaves it as for any signal; a thread in the engine's
+ * code finds the request before it enters the cache.  Then the thread waits.
  *
- * The request is made before the states of threads are read, and a thread checks for a request
- * after it has declared itself at a safe point, before it makes a system call.  So no system call
- * is interrupted for this, and a thread that is released again has noticed nothing.
+ * The request is made before the states of threads are read.  A thread checks for a request after
+ * it has declared itself at a safe point and before it makes a system call.  So no system call is
+ * interrupted for this, and the application cannot notice that a thread was stopped and resumed.
  */
 #include "stop_world.h"
 #include "sigframe.h"
@@ -20,7 +21,7 @@
 #define PAUSE_MIN_NS	50000
 #define PAUSE_MAX_NS	2000000
 
-#define KICK_CODE	(-1)	/* SI_QUEUE */
+#define KICK_CODE	(-1)	/* si_code of the engine's SIGTRAP: SI_QUEUE */
 
 int is_stop_signal(const struct tls *t, u32 signo, const struct k_siginfo *info)
 {
@@ -35,7 +36,7 @@ static s64 kick(const struct tls *t)
 	return sys4(__NR_rt_tgsigqueueinfo, (u64)sys0(__NR_getpid), t->tid, K_SIGTRAP, (u64)&info);
 }
 
-/* Stop @t if it is at a safe point, otherwise send it the signal.  Return: 1 if it still runs. */
+/* Stop @t if it is at a safe point, otherwise send it SIGTRAP.  Return: 1 if @t still runs. */
 static u32 hold(struct tls *t, u32 status)
 {
 	u32 rests = STOP_SAFEPOINT;
@@ -47,7 +48,7 @@ static u32 hold(struct tls *t, u32 status)
 		ring_put_thread_end(t, status);
 		return 0;
 	}
-	/* Unrecorded, or its stream has ended: nothing to wait for. */
+	/* @t is unrecorded or its stream has ended: do not wait for it. */
 	if (!t->ring && t->discard)
 		return 0;
 	return kick(t) != -E_SRCH;

@@ -12,13 +12,13 @@
 
 struct k_siginfo;
 
-/** is_stop_signal() - whether the signal is the one that stop_world() sends */
+/** is_stop_signal() - whether the signal is the SIGTRAP that stop_world() sends */
 int is_stop_signal(const struct tls *t, u32 signo, const struct k_siginfo *info);
 
 /**
  * stop_world() - stop all other threads of @t's process at safe points
  * @t: calling thread
- * @status: status in the end events that are put at the end of their streams
+ * @status: status in the end events that are written to the streams of the stopped threads
  *
  * If another thread is already stopping the process, waits for it.  Gives up when no further thread
  * has stopped for one second; the remaining threads continue to run.  Does nothing if nothing is

@@ -57,7 +57,7 @@ s64 app_syscall(struct tls *t, u64 nr, const u64 args[6])
 }
 
 /*
- * The call kills the other threads, so they are stopped before it, and resumed if it fails.
+ * Make a system call that ends the other threads: stop them before it, and resume them if it fails.
  */
 s64 app_last_syscall(struct tls *t, u64 nr, const u64 args[6], u32 status)
 {
@@ -78,9 +78,11 @@ static u64 page_up(u64 n)
 }
 
 /*
- * A range that a call is about to replace.  Other threads must not run code that is
- * about to go; and the pages get their own protection back, which the call may keep, move
- * along, or fail on.
+ * Prepare a range for a system call that replaces or changes its mappings.  Other threads must not
+ * run code that is about to disappear.  The pages get the application's protection back, which the
+ * call may keep or move to another address.
+ *
+ * Return: 0 if the range overlaps the engine's memory.
  */
 static int take_back(u64 start, u64 len)
 {
@@ -115,7 +117,7 @@ static s64 sys_memory(struct tls *t, u64 nr, u64 a[6])
 	u64 len = page_up(a[1]), stamp;
 	s64 ret;
 
-	/* The engine's own memory is not the program's to change. */
+	/* The program must not change the engine's own memory. */
 	if (nr == __NR_mmap) {
 		if (a[3] & K_MAP_FIXED && !take_back(a[0], len))
 			return -E_NOMEM;
@@ -144,7 +146,7 @@ static s64 sys_memory(struct tls *t, u64 nr, u64 a[6])
 	return ret;
 }
 
-/* Only with SHM_REMAP does it replace what is there. */
+/* shmat() replaces existing mappings only with SHM_REMAP. */
 static s64 sys_shmat(struct tls *t, u64 a[6])
 {
 	struct { u64 perm[6], size, other[8]; } ds;
@@ -206,7 +208,10 @@ static s64 sys_arch_prctl(struct tls *t, u64 a[6])
 	return ret;
 }
 
-/* Calls with a signal set to wait with: the synchronous signals stay ours. */
+/*
+ * System calls that wait with a given signal mask: remove the synchronous signals from the mask,
+ * since the engine needs them unblocked.
+ */
 static s64 sys_with_mask(struct tls *t, u64 nr, u64 a[6])
 {
 	struct { u64 set, size; } ps;
@@ -259,7 +264,7 @@ static s64 sys_set_name(struct tls *t, const u64 a[6])
 	return ret;
 }
 
-/* Ids and capabilities. */
+/* System calls that change user ids, group ids or capabilities. */
 static s64 sys_rights(struct tls *t, u64 nr, const u64 a[6])
 {
 	struct rights before;
@@ -271,7 +276,7 @@ static s64 sys_rights(struct tls *t, u64 nr, const u64 a[6])
 	return ret;
 }
 
-/* setns() need not be given the kind of a namespace. */
+/* Get the type of namespace that setns() enters: its type argument may be 0 for any type. */
 static u64 kind_of_namespace(const u64 a[6])
 {
 	s64 kind = a[1] ? (s64)a[1] : sys3(__NR_ioctl, a[0], NS_GET_NSTYPE, 0);
@@ -280,8 +285,8 @@ static u64 kind_of_namespace(const u64 a[6])
 }
 
 /*
- * Children get into another pid namespace.  That may be the collector's own: the collector finds
- * them there, too.
+ * unshare() and setns(): after entering a pid namespace, mark the ids of future children as foreign
+ * to the collector.  If the namespace is the collector's own, the mark does no harm.
  */
 static s64 sys_namespace(struct tls *t, u64 nr, const u64 a[6])
 {
@@ -295,7 +300,10 @@ static s64 sys_namespace(struct tls *t, u64 nr, const u64 a[6])
 	return ret;
 }
 
-/* The process kills itself: of all signals this is the one that no handler sees. */
+/*
+ * Whether the process sends SIGKILL to itself.  The streams must be ended before this call, since
+ * no handler can catch SIGKILL.
+ */
 static int kills_us(u64 nr, const u64 a[6])
 {
 	s32 target = (s32)a[0];
@@ -377,7 +385,10 @@ static s64 do_syscall(struct tls *t, u64 nr, u64 a[6])
 	case __NR_arch_prctl:
 		return sys_arch_prctl(t, a);
 	case __NR_rseq:
-		/* A restartable sequence cannot be restarted in the cache; glibc does without. */
+		/*
+		 * The kernel cannot restart a sequence that runs in the code cache; glibc works
+		 * without rseq.
+		 */
 		return -E_NOSYS;
 	case __NR_unshare:
 	case __NR_setns:
@@ -399,7 +410,10 @@ static s64 do_syscall(struct tls *t, u64 nr, u64 a[6])
 			return seccomp_install(t, nr, a);
 		if (a[0] == PR_SET_NAME)
 			return sys_set_name(t, a);
-		/* Timestamps are taken from the time stamp counter. */
+		/*
+		 * The engine needs rdtsc for timestamps, and its own system calls must not be
+		 * dispatched to the program.
+		 */
 		if (a[0] == PR_SET_SYSCALL_USER_DISPATCH ||
 		    (a[0] == PR_SET_TSC && a[1] == PR_TSC_SIGSEGV))
 			return -E_INVAL;
@@ -408,7 +422,7 @@ static s64 do_syscall(struct tls *t, u64 nr, u64 a[6])
 	return sys_plain(t, nr, a);
 }
 
-/* Descriptors that a call has stored to memory. */
+/* The two file descriptors that pipe() or socketpair() has stored to memory; 0 for other calls. */
 static u64 descriptors_made(u64 nr, const u64 a[6])
 {
 	u64 fds = 0, at;
@@ -440,7 +454,7 @@ u8 *syscall_handle(struct tls *t)
 	t->before = rt_timestamp();
 	t->resume_pc = x->target;
 	t->resume_known = x->mask;
-	/* The instruction changes these two whatever the call does. */
+	/* The syscall instruction always sets rcx and r11. */
 	r[X86_RCX] = x->target;
 	r[X86_R11] = t->flags;
 	if (nr == __NR_rt_sigreturn) {
@@ -450,13 +464,16 @@ u8 *syscall_handle(struct tls *t)
 		ret = do_syscall(t, nr, a);
 	}
 	if (ret == SYS_ABORTED) {
-		/* A signal came first: its handler returns to the syscall instruction. */
+		/*
+		 * A signal arrived before the call was made: its handler returns to the syscall
+		 * instruction.
+		 */
 		r[X86_RCX] = rcx;
 		r[X86_R11] = r11;
 		t->resume_pc = insn;
 		/*
-		 * ring_reserve_end() was asked before: in the chunk that ends after the
-		 * instruction.
+		 * ring_reserve_end() may have begun a chunk whose header has the registers after
+		 * the instruction, so record the registers from before it.
 		 */
 		ring_record_context(t, insn);
 		return dispatch_resume(t);

@@ -7,8 +7,8 @@
 /** app_syscall() - make a system call of the application; SYS_ABORTED if a signal came first */
 s64 app_syscall(struct tls *t, u64 nr, const u64 args[6]);
 /**
- * app_last_syscall() - the same for a call that ends all threads if it succeeds
- * @status: status in their end events
+ * app_last_syscall() - make a system call of the application that ends all threads if it succeeds
+ * @status: status in the end events of the threads
  */
 s64 app_last_syscall(struct tls *t, u64 nr, const u64 args[6], u32 status);
 

@@ -10,19 +10,19 @@ struct vector {
 };
 
 struct message {
-	u64 name, name_len;	/* only the lower half of the latter */
+	u64 name, name_len;	/* name_len: only the lower 32 bits are valid */
 	u64 vec, nvec;
 	u64 control, control_len;
 	u64 flags;
 };
 
-/* of recvmmsg and sendmmsg */
+/* struct mmsghdr: a message of recvmmsg or sendmmsg */
 struct counted {
 	struct message m;
-	u64 len;		/* only the lower half */
+	u64 len;		/* only the lower 32 bits are valid */
 };
 
-/* Append a buffer event.  @room: number of further events that are permitted. */
+/* Append a buffer event to the ring.  @room: number of buffer events that may still be appended. */
 static void note(struct tls *t, u64 addr, u64 size, u32 *room)
 {
 	struct adept_ev_buffer ev = { addr, size };
@@ -33,7 +33,7 @@ static void note(struct tls *t, u64 addr, u64 size, u32 *room)
 	ring_event(t, ADEPT_EV_BUFFER, &ev, sizeof(ev));
 }
 
-/* Append events for the first @left bytes of @n vectors. */
+/* Append events for the first @left bytes of the @n I/O vectors at @at. */
 static void vectors(struct tls *t, u64 at, u64 n, u64 left, u32 *room)
 {
 	struct vector v;
@@ -49,8 +49,10 @@ static void vectors(struct tls *t, u64 at, u64 n, u64 left, u32 *room)
 }
 
 /*
- * The name of a received message is left out: name_len is its full length then, not the number of
- * bytes stored.
+ * Append events for the buffers of one message.
+ *
+ * The name of a received message is left out: then name_len is the full length of the name, not the
+ * number of bytes stored.
  */
 static void message(struct tls *t, const struct message *m, u64 left, int sent, u32 *room)
 {

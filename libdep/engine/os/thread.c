@@ -3,7 +3,7 @@
  * Threads and processes that the application creates.
  *
  * A child that shares memory starts in thread_main(), with a runtime stack and TLS block that its
- * parent made.  A forked child continues with its copy of the parent's.
+ * parent allocated.  A forked child continues on its copy of the parent's stack.
  */
 #include "exec.h"
 #include "libdep/engine/translate/code_map.h"
@@ -88,7 +88,7 @@ struct tls *thread_first(void)
 	return t;
 }
 
-/* ---- exit ---- */
+/* ---- exit of threads and processes ---- */
 
 static void block_signals(u64 *old)
 {
@@ -129,8 +129,9 @@ void thread_exit_group(struct tls *t, u64 status)
 /* ---- fork ---- */
 
 /*
- * Yama permits tracing by ancestors, and by one process that the traced one names.  A new process
- * has not named one, so this replaces no choice of the program.
+ * Permit the tracer to trace this process.  Yama permits tracing by ancestors and by one process
+ * that the traced process has named.  A new process has not named one yet, so this overrides no
+ * choice of the program.
  */
 static void allow_tracing(void)
 {
@@ -145,10 +146,10 @@ static void forked_child(struct tls *t)
 	t->own_process = 0;
 	t->tid = (u32)sys0(__NR_gettid);
 	allow_tracing();
-	/* In another pid namespace our number means nothing to the collector. */
+	/* In another pid namespace, the ids of this process are unknown to the collector. */
 	if (boot.ns & ADEPT_NS_CHILDREN)
 		boot.ns |= ADEPT_NS_TIDS | ADEPT_NS_PID;
-	/* Without recording, too: execve needs a slot of its own. */
+	/* Take a slot even if nothing is recorded, because execve needs one. */
 	if (recording())
 		record_forget_exits();
 	process_slot_take(ADEPT_BY_FORK, t->parent_process);
@@ -165,7 +166,10 @@ static s64 fork_process(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 	u64 old;
 	s64 ret;
 
-	/* The child may begin when this is another image, or none, and our slots others'. */
+	/*
+	 * Store the parent's serials now: when the child begins, the parent may have ended or
+	 * executed another image, and its slots may belong to others.
+	 */
 	t->parent_process = proc_slot()->serial;
 	t->parent_serial = t->ring ? t->ring->serial : 0;
 	block_signals(&old);
@@ -221,7 +225,7 @@ u8 *thread_main(struct tls *t)
 	return dispatch_to(t, t->resume_pc, KNOWN_ALL);
 }
 
-/* The vfork child has executed another image or has ended. */
+/* The vfork child has executed another image or has ended: release its thread state. */
 static void vfork_done(struct tls *child)
 {
 	struct adept_thread *r = child->ring;
@@ -311,7 +315,10 @@ s64 thread_sys_clone(struct tls *t, u64 nr, u64 a[6])
 			return -E_INVAL;
 		child_tid = c.child_tid;
 		tls = c.tls;
-		/* With both the kernel must refuse; else the engine's own must stay. */
+		/*
+		 * With CLONE_SIGHAND the kernel must refuse CLONE_CLEAR_SIGHAND.  Without it, the
+		 * engine resets the application's handlers and keeps its own.
+		 */
 		if (!(flags & CLONE_SIGHAND))
 			c.flags &= ~CLONE_CLEAR_SIGHAND;
 		c.stack = c.stack_size = 0;
@@ -323,7 +330,7 @@ s64 thread_sys_clone(struct tls *t, u64 nr, u64 a[6])
 	ret = flags & CLONE_VM ? clone_thread(t, nr, a, flags, stack, tls) :
 				 fork_process(t, nr, a, flags, stack, tls);
 	if (ret)
-		LOG(ADEPT_LOG_THREAD, "clone with flags %lx: %ld", flags, ret);
+		LOG(ADEPT_LOG_THREAD, "clone with flags %lx returned %ld", flags, ret);
 	if (ret > 0) {
 		ev = (struct adept_ev_fork){
 			(u32)ret, (u32)flags, t->before,

@@ -6,15 +6,17 @@
 
 struct group;
 
-/** thread_alloc() - allocate a new thread, at a safe point; @g NULL: the first of its process */
+/**
+ * thread_alloc() - allocate a thread's state, at a safe point; @g NULL: first thread of a process
+ */
 struct tls *thread_alloc(struct group *g);
-/** thread_free() - free @t, whose block can be reused once t->gone is set */
+/** thread_free() - free @t; its memory can be reused once t->gone is set */
 void thread_free(struct tls *t);
-/** thread_first() - make the process's first thread, from the boot parameters */
+/** thread_first() - allocate the state of the process's first thread, from the boot parameters */
 struct tls *thread_first(void);
-/** thread_sys_clone() - clone, clone3, fork, vfork */
+/** thread_sys_clone() - make the application's clone, clone3, fork or vfork call */
 s64 thread_sys_clone(struct tls *t, u64 nr, u64 a[6]);
-/** thread_exit() - SYS_exit: end the thread's stream and the thread */
+/** thread_exit() - make the system call exit: end the thread's stream and the thread */
 __attribute__((noreturn)) void thread_exit(struct tls *t, u64 status);
 /** thread_exit_group() - end the process's streams, then exit_group */
 __attribute__((noreturn)) void thread_exit_group(struct tls *t, u64 status);

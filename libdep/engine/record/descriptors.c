@@ -10,8 +10,9 @@
 #include "libdep/engine/base/prefault.h"
 
 static u32 next_exit, exits_left;
-static u64 desc_head;	/* private copy of the slot's, which other processes could change */
-static u64 desc_ready;	/* pages of the ring below are populated, see prefault_ahead() */
+/* private copy of the slot's desc_head, which other processes could change */
+static u64 desc_head;
+static u64 desc_ready;	/* pages of the ring below this address are populated */
 
 void record_forget_descriptors(void)
 {
@@ -27,7 +28,7 @@ u32 record_alloc_exit_ids(unsigned int n)
 {
 	u32 first;
 
-	/* Nothing will be described, so use none of the session's ids. */
+	/* Without a slot no fragment gets a descriptor, so use none of the session's ids. */
 	if (!has_slot())
 		return ADEPT_FIRST_EXIT;
 	if (exits_left < n) {
@@ -44,7 +45,10 @@ u32 record_alloc_exit_ids(unsigned int n)
 	return first;
 }
 
-/* Wait for @size bytes.  Return: 0 if the collector is gone, or desc_tail is inconsistent. */
+/*
+ * Wait for @size free bytes in the descriptor ring.  Return: 0 if the collector is gone, or if
+ * desc_tail is inconsistent.
+ */
 static int wait_for_space(struct adept_proc *p, u64 head, u32 size)
 {
 	static const s64 second[2] = { 1, 0 };
@@ -56,7 +60,7 @@ static int wait_for_space(struct adept_proc *p, u64 head, u32 size)
 
 		if (head + size - tail <= layout()->desc_size)
 			return 1;
-		/* Not a value that the collector writes: desc_tail was corrupted. */
+		/* The collector never writes such a value: desc_tail was corrupted. */
 		if (head - tail > layout()->desc_size)
 			return 0;
 		if (collector_gone())
@@ -70,15 +74,18 @@ static int wait_for_space(struct adept_proc *p, u64 head, u32 size)
 }
 
 /*
- * Count a descriptor that is not in the ring.  Recovery cannot use the records of a fragment
- * without one.
+ * Count a descriptor that could not be written to the ring.  Recovery cannot use the records of a
+ * fragment without a descriptor.
  */
 static void count_lost(void)
 {
 	__atomic_add_fetch(&session()->lost_descriptors, 1, __ATOMIC_RELAXED);
 }
 
-/* Append @size bytes (a multiple of 8) at @data, contiguously; if that fails, count it as lost. */
+/*
+ * Append @size bytes (a multiple of 8) at @data to the ring, contiguously.  If this fails, count
+ * the descriptor as lost.
+ */
 static void append(const void *data, u32 size)
 {
 	u32 room = layout()->desc_size;
@@ -87,7 +94,9 @@ static void append(const void *data, u32 size)
 	u64 head = desc_head;
 	u32 at = head & (room - 1);
 
-	/* No thread of the process has a ring, so nothing refers to its fragments. */
+	/*
+	 * Without a slot no thread of the process has a ring, so no record refers to the fragments.
+	 */
 	if (!has_slot())
 		return;
 	if (at + size > room) {
@@ -182,7 +191,7 @@ void record_describe(const struct build *b)
 
 static u8 code_kind(const struct build *b, const struct state_entry *x)
 {
-	/* After the last instruction, as of loop and jrcxz. */
+	/* Code after the last instruction, as for loop and jrcxz. */
 	if (x->insn >= b->n && x->kind <= STATE_GS_DONE)
 		return ADEPT_CODE_EXIT;
 	switch (x->kind) {
@@ -203,8 +212,8 @@ static u8 code_kind(const struct build *b, const struct state_entry *x)
 }
 
 /*
- * Convert the state table to @p.  An entry without code is left out: the last of the hot part may
- * be one.  Return: the number of places.
+ * Convert the state table to @p.  Entries without code are left out; the last entry of the hot part
+ * may be such an entry.  Return: the number of places.
  */
 static u32 code_places(struct adept_code_place *p, const struct build *b, const struct frag *f)
 {

@@ -2,8 +2,8 @@
 /*
  * Isolation of processes that give up rights.
  *
- * All recorded processes map the session file.  A process with few rights could read there what
- * processes with more rights do, and manipulate them.  So a process that gives up rights isolates
+ * All recorded processes map the session file.  Through it, a process with few rights could read
+ * and manipulate what processes with more rights do.  So a process that gives up rights isolates
  * itself: it replaces the mapping of the file by empty memory, except for its own process slot, the
  * slots of its threads, and some slots for future threads and processes.  These slots form a
  * domain.  The processes in a domain have the same rights.
@@ -15,7 +15,7 @@
  *
  * No process outside the domain ever gets its slots, because any process of the domain may still
  * have them mapped.  The table of reserved slots (struct adept_retired) records this; processes of
- * the domain cannot write it any more.
+ * the domain cannot write the table any more.
  */
 #include "isolate.h"
 #include "process_slots.h"
@@ -23,7 +23,7 @@
 #include "thread_slots.h"
 #include "libdep/engine/base/thread_list.h"
 
-/* Slots of the domain, in ascending order. */
+/* Thread and process slots of the domain, in ascending order. */
 static u32 threads[ADEPT_MAX_THREADS], procs[ADEPT_MAX_PROCS];
 static u32 nthreads, nprocs;
 
@@ -82,7 +82,10 @@ static void keep_thread(struct tls *t)
 		retire_thread_slot(t->slot, t->ring->serial);
 }
 
-/* Slots to reserve: none if domains would have more than half of all slots. */
+/*
+ * Number of thread slots to reserve for the domain: none if all domains together would have more
+ * than half of the slots.
+ */
 static u32 how_many_threads(void)
 {
 	u32 i, n = ADEPT_ISOLATED_THREADS;
@@ -117,14 +120,17 @@ static void retire_free_slots(u32 wanted)
 	}
 }
 
-/* Initialise the domain's replacement of the session's first page. */
+/* Initialise the page that the domain uses instead of the session's first page. */
 static void take_own_page(struct adept_session *own)
 {
 	memcpy(own, session(), sizeof(*own));
 	own->lost_threads = own->lost_procs = 0;
 	own->native_images = own->native_privileged = 0;
 	own->lost_descriptors = 0;
-	/* The kernel marks only the session's own page when they die; heartbeat_ns must do. */
+	/*
+	 * When the collector or the holder dies, the kernel marks only the robust futexes in the
+	 * session's page; the domain must rely on heartbeat_ns.
+	 */
 	own->collector = own->holder = 0;
 	own->collector_waits = 0;
 }
@@ -145,7 +151,7 @@ static void found_domain(u32 wanted)
 	retire_free_slots(wanted);
 }
 
-/* Read the slots and numbers of @domain from the table. */
+/* Read the slots, exit ids and serials of @domain from the table of reserved slots. */
 static void read_table(u32 domain)
 {
 	u32 i;
@@ -161,12 +167,12 @@ static void read_table(u32 domain)
 			threads[nthreads++] = i;
 }
 
-/* ---- the memory ---- */
+/* ---- the mappings of the session file ---- */
 
 /*
  * Replace [@start, @end) by empty memory, so that the addresses stay reserved.
  *
- * Return: 0; 1 if it is still mapped, because the process has too many mappings.
+ * Return: 0; 1 if the range is still mapped, because the process has too many mappings.
  */
 static int drop(u64 start, u64 end, u32 prot)
 {
@@ -176,7 +182,10 @@ static int drop(u64 start, u64 end, u32 prot)
 		       (s64)start;
 }
 
-/* Drop *@at to @start, and move *@at past the kept @size bytes at @start. */
+/*
+ * Replace [*@at, @start) by empty memory, and move *@at past the @size bytes at @start, which are
+ * kept.
+ */
 static int drop_up_to(u64 *at, u64 start, u64 size)
 {
 	int failed = drop(*at, start, K_PROT_NONE);
@@ -185,13 +194,19 @@ static int drop_up_to(u64 *at, u64 start, u64 size)
 	return failed;
 }
 
-/* The page stays writable, because another thread may be about to write to it. */
+/*
+ * Replace the session's first page by a writable page, because another thread may be about to write
+ * to it.
+ */
 static int drop_first_page(void)
 {
 	return drop(boot.session, boot.session + ADEPT_PAGE, K_PROT_READ | K_PROT_WRITE);
 }
 
-/* Rings of the kernel module stay: they belong to this address space only. */
+/*
+ * Replace all that does not belong to the domain.  Rings of the kernel module stay mapped: they
+ * belong to this address space only.
+ */
 static int drop_others(void)
 {
 	const struct adept_session *l = layout();
@@ -224,8 +239,8 @@ static void enter(u32 domain)
 {
 	__atomic_store_n(&boot.domain, domain, __ATOMIC_SEQ_CST);
 	if (domain == ADEPT_NO_DOMAIN ? drop_all() : drop_others())
-		record_message("it has given up rights, but not the memory of other processes: "
-			       "it has too many mappings");
+		record_message("a process gave up rights but still has the session memory of other "
+			       "processes mapped: too many mappings to unmap it");
 }
 
 void isolate(u32 wanted)

@@ -10,19 +10,19 @@
 
 /**
  * isolate() - unmap the parts of the session file that belong to other processes
- * @nprocs: number of process slots to reserve for processes that this one will create
+ * @nprocs: number of process slots to reserve for processes that this process will create
  *
- * Takes frag_lock and the thread slot lock.  A process without a slot unmaps all of the file.
- * Does nothing in a process that is isolated already.
+ * Takes frag_lock and the thread slot lock.  A process without a slot unmaps the whole file.  Does
+ * nothing in a process that is already isolated.
  */
 void isolate(u32 nprocs);
 
-/** isolate_image() - isolate a new image of an isolated process, before it runs */
+/** isolate_image() - isolate a new image of a process in a domain, before the image runs */
 void isolate_image(void);
 
-/** isolate_threads() - *@slots: thread slots of the domain.  Return: their number */
+/** isolate_threads() - set *@slots to the thread slots of the domain.  Return: their number */
 u32 isolate_threads(const u32 **slots);
-/** isolate_procs() - *@slots: process slots of the domain.  Return: their number */
+/** isolate_procs() - set *@slots to the process slots of the domain.  Return: their number */
 u32 isolate_procs(const u32 **slots);
 
 /** isolate_may_use_exit() - whether the batch of exit ids from @id on belongs to the domain */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Rings of adept.ko (ADEPT_S_MODULE).  When a store meets the guard behind a chunk, the module ends
- * the chunk and moves the record pointer to the next one.  The engine is not notified, so it finds
- * the current chunk by the record pointer.
+ * Rings of the kernel module adept.ko (ADEPT_S_MODULE).  When a store faults in the guard behind a
+ * chunk, the module ends the chunk and moves the record pointer to the next chunk.  The engine is
+ * not notified, so it finds the current chunk by the record pointer.
  */
 #include "record.h"
 
@@ -42,7 +42,10 @@ void module_next_chunk(struct tls *t, const struct adept_position *tail, u32 hav
 	t->spill[1] = t->regs[X86_RSP];
 	t->pp = ring_chunk_end(t);
 	module_find(t);
-	/* Remove the copy of the unfinished record: the tail position describes it. */
+	/*
+	 * Clear the copy of the unfinished record in the new chunk: the tail position already
+	 * describes it.
+	 */
 	memset((void *)t->pp, 0, carried);
 }
 
@@ -52,6 +55,6 @@ int module_begin(struct tls *t)
 
 	t->chunk_base = t->pp = at;
 	t->chunk_end = at + layout()->chunk_size;
-	/* The access fails if the module has no memory or a limit is reached. */
+	/* The access fails if the kernel module has no memory or a limit is reached. */
 	return rt_copy_in((void *)at, &(u8){ 0 }, 1) == 1;
 }

@@ -2,15 +2,16 @@
 /*
  * Placement: selects the values that a fragment version stores.
  *
- * It walks the instructions with the set of known registers, those that recovery can compute.  A
- * register that an address needs and that is not in the set is stored.  rsp is known after each
- * exit, so that any exit can enter the {rsp} version of its target.
+ * The selection walks the instructions and keeps the set of known registers: those whose values
+ * recovery can compute.  A register that an address needs and that is not in the set is stored.
+ * rsp is known after each exit, so that any exit can enter the version of its target that requires
+ * only rsp.
  */
 #include "record.h"
 #include "libdep/engine/hooks/hooks.h"
 #include "libdep/x86/derive.h"
 
-/* Upper bound of the size of all values of one instruction and its exit. */
+/* Upper bound of the size in bytes of all values of one instruction and its exit. */
 #define INSN_ROOM	(3 * 64 + 4 * 8 + 4 * 8 + 2 * 8)
 
 u16 record_length(const struct build *b, unsigned int nst)
@@ -34,7 +35,7 @@ static void add(struct build *b, unsigned int insn, u8 kind, u8 arg)
 	};
 }
 
-/* Registers with a hooked function's arguments, or with the result at a return site. */
+/* Registers needed at the entry: arguments of a hooked function, or its result at a return site. */
 static u16 entry_needs(const struct build *b)
 {
 	const struct adept_run *r = &b->runs[0];
@@ -46,7 +47,10 @@ static u16 entry_needs(const struct build *b)
 /* Registers that must be known before an instruction in addition to those of its addresses. */
 static u16 extra_needs(const struct x86_insn *in)
 {
-	/* enter with levels: x86_enter_refs() starts from rbp */
+	/*
+	 * The enter instruction with nesting levels reads memory at rbp; x86_enter_refs() needs
+	 * rbp.
+	 */
 	if (in->enc == X86_LEGACY && !in->map && in->opcode == 0xc8 && in->imm >> 16 & 31)
 		return X86_BIT(X86_RBP);
 	switch (in->kind) {
@@ -76,7 +80,7 @@ static void plan_vectors(struct build *b, unsigned int n, const struct x86_insn 
 	}
 	if (!m)
 		return;
-	/* The index vector may be wider or narrower than vl: store the full register. */
+	/* The index vector may have another length than the operation: store the full register. */
 	if (in->enc == X86_EVEX) {
 		add(b, n, ADEPT_ST_VEC, (u8)((m->index & 31) | 2 << 5));
 		add(b, n, ADEPT_ST_KREG, in->evex_k);
@@ -86,7 +90,7 @@ static void plan_vectors(struct build *b, unsigned int n, const struct x86_insn 
 	}
 }
 
-/* The pointer register from which the number of iterations follows. */
+/* Pointer register of a string instruction; its change gives the number of iterations. */
 static u8 string_pointer(const struct x86_insn *in)
 {
 	return in->gpr_addr & X86_BIT(X86_RDI) ? X86_RDI : X86_RSI;
@@ -122,7 +126,10 @@ static void cut(struct build *b, unsigned int n)
 	};
 }
 
-/* The exit @e after instruction @i, where the registers @known are known.  rsp always is. */
+/*
+ * Plan exit @e after instruction @i, where recovery knows the registers @known.  rsp must be known
+ * at each exit, so store it if it is not.
+ */
 static u16 plan_exit(struct build *b, struct build_exit *e, u32 i, u16 known)
 {
 	if (!(known & X86_BIT(X86_RSP)) && b->n) {
@@ -178,7 +185,7 @@ void record_plan(struct build *b)
 		for (; x < b->nexits && b->exits[x].insn == i; x++)
 			known = plan_exit(b, &b->exits[x], i, known);
 	}
-	/* Exits of an empty fragment, and the one that cut() made. */
+	/* Plan the exits of an empty fragment, and the exit that cut() made. */
 	for (; x < b->nexits; x++)
 		known = plan_exit(b, &b->exits[x], b->n - 1, known);
 }
@@ -196,7 +203,9 @@ u16 record_useful_regs(const struct build *b)
 		relevant |= in->gpr_read & (u16)~seen;
 		if (in->kind == X86_JCC || in->kind == X86_LOOP)
 			relevant |= (u16)~seen;
-		/* A partial write leaves the rest of the register, so its old value matters. */
+		/*
+		 * A partial write keeps the other bits of the register, so the old value matters.
+		 */
 		seen |= in->gpr_full;
 	}
 	return relevant | (u16)~seen | X86_BIT(X86_RSP);

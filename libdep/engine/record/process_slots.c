@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Process slots in the session file.  A forked process claims one.  If it gets none it runs
- * unrecorded.
+ * Process slots in the session file.  A forked process claims a slot.  If there is none, the
+ * process runs unrecorded.
  */
 #include "process_slots.h"
 #include "isolate.h"
 #include "record.h"
 
-/* Waiting for a process slot: pauses of 1, 2, 4 .. 64 ms. */
+/* Pauses while a process waits for a slot: 1, 2, 4 .. 64 ms. */
 #define SLOT_PAUSE_MIN_NS	1000000
 #define SLOT_PAUSE_MAX_NS	128000000
 
-/* pid of a forked process, which differs from a vfork child's, and its parent's serial. */
+/*
+ * own_pid: pid of this forked process (a vfork child in its memory has another pid); own_parent:
+ * serial of its parent.
+ */
 static u32 own_pid, own_parent;
 
-/* Number of slots that this process may use; a domain may have only its founder's. */
+/* Number of slots that this process may claim; a domain may have only its founder's slot. */
 static u32 how_many(void)
 {
 	const u32 *own;
@@ -36,7 +39,7 @@ static int may_create(void)
 	return how_many() > 1;
 }
 
-/* Claim process slot @k.  In a domain the slots are known to be reserved for it. */
+/* Claim process slot @k.  In a domain, no check of the table is needed: @k is reserved for it. */
 static int claim(u32 k)
 {
 	struct adept_proc *p = proc_slots() + k;
@@ -56,8 +59,8 @@ u32 process_slot_claim(void)
 		u32 k = nth_slot(i);
 
 		/*
-		 * Read first.  Many processes may poll a full table, and a compare-and-exchange
-		 * would take the cache line for writing each time.
+		 * Read the state before claiming: many processes may poll a full table, and a
+		 * compare-and-exchange would take the cache line for writing each time.
 		 */
 		if (__atomic_load_n(&v[k].state, __ATOMIC_RELAXED) == ADEPT_SLOT_FREE && claim(k))
 			return k;
@@ -84,9 +87,13 @@ static int any_in_state(u32 state)
 }
 
 /*
- * Pause while the table is full.  A process may have ended unnoticed: wait up to about 0.1 s in all
- * for the collector to notice.  The slot of a process known to have ended becomes free: wait for it
- * without a limit, as threads do for theirs (record/ring.c).  Return: 0: give up.
+ * Pause while the table of process slots is full.
+ *
+ * If the collector has not noticed yet that a process has ended, wait up to about 0.1 s in all for
+ * it to notice.  If it has, the slot will become free: wait without a limit, as threads do for
+ * their slots (record/ring.c).
+ *
+ * Return: 0: give up.
  */
 static int pause_for_slot(s64 pause[2])
 {
@@ -143,10 +150,12 @@ static void fill_process_slot(struct adept_proc *p, u32 cause, u32 parent)
 }
 
 /*
- * A process without a slot stays in the engine but runs unrecorded: its threads have no rings, its
- * fragments no descriptors.  The same holds for children that it forks, because the code cache
- * that they inherit cannot be described any more.  An image that it executes is recorded if a slot
- * is free then.
+ * Claim a slot for this new process.
+ *
+ * Without a slot, the process stays in the engine but runs unrecorded: its threads have no rings,
+ * its fragments no descriptors.  Children that it forks run unrecorded, too, because the code cache
+ * that they inherit cannot be described any more.  If it executes a new image, this image is
+ * recorded if a slot is free then.
  */
 void process_slot_take(u32 cause, u32 parent)
 {

@@ -6,18 +6,18 @@
 
 /** process_slot_claim() - claim a process slot.  Return: its index or NO_SLOT */
 u32 process_slot_claim(void);
-/** process_slot_take() - give this new process a slot; waits while one may become free soon */
+/** process_slot_take() - claim a slot for this new process; waits while one may become free soon */
 void process_slot_take(u32 cause, u32 parent);
 /** process_slot_wait() - wait for a free process slot while one may become free soon */
 void process_slot_wait(void);
-/** process_without_slot() - how to count a process or image that gets no slot */
+/** process_without_slot() - which counter counts a process or image that gets no slot */
 enum adept_native process_without_slot(void);
 /**
- * process_exec_slot() - claim a slot for a process without one, to request an execve
+ * process_exec_slot() - claim a slot for a process without a slot, to request an execve
  *
- * The process is then no longer counted as lost; its threads are.
+ * Afterwards the process is no longer counted as lost, but its threads still are.
  *
- * Return: NULL if none is free.
+ * Return: NULL if no slot is free.
  */
 struct adept_proc *process_exec_slot(void);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Ends of records whose exit stores no id: the thread left the fragment in the middle, or the exit
- * is taken in the engine.
+ * Ends records whose exit stores no id: the thread left the fragment in the middle, or takes the
+ * exit in the engine.
  */
 #include "record.h"
 
@@ -19,7 +19,7 @@ u32 record_value_bytes(const struct frag *f, unsigned int nst)
 /*
  * Return 1 if the chunk has room for @bytes.  Otherwise end the chunk with a tail position that
  * describes the same state: instructions of @f before @insn are done and @nst values are stored;
- * @extra is as in struct adept_position.
+ * @extra is the value of one more store, as in struct adept_position.
  */
 static int room_or_tail(struct tls *t, u32 bytes, const struct frag *f, unsigned int insn,
 			unsigned int nst, const u64 *extra)
@@ -80,7 +80,7 @@ void ring_end_record(struct tls *t, const struct exit *x)
 {
 	if (!recording())
 		return;
-	/* The id may not fit: the guard may begin at t->pp. */
+	/* The record pointer may be at the chunk's end, where even the id does not fit. */
 	if (!room_or_tail(t, x->reclen, exit_frag(x), x->ninsns, x->nstores, NULL))
 		return;
 	__atomic_store_n((u32 *)t->pp, exit_frag(x)->first_exit + exit_index(x), __ATOMIC_RELEASE);

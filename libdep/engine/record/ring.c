@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Ring of a thread: chunks, each followed by a guard that is never accessible.  A store that meets
- * the guard faults.  The signal handler (os/signal.c) then determines the position in the code and
+ * Ring of a thread: chunks, each followed by a guard that is never accessible.  A store into the
+ * guard faults.  The signal handler (os/signal.c) then determines the position in the code and
  * calls ring_next_chunk().  For rings of the kernel module see module_ring.c.
  */
 #include "process_slots.h"
@@ -10,18 +10,18 @@
 #include "thread_slots.h"
 #include "libdep/engine/base/prefault.h"
 
-/* Size of a THREAD_END event, rounded up. */
+/* Size in bytes of a THREAD_END event, rounded up. */
 #define END_ROOM	16u
-/* Size of a scratch chunk, for records that are not stored. */
+/* Size in bytes of a scratch chunk, which takes records that are not stored. */
 #define SCRATCH_SIZE	65536u
-/* Bytes to populate when a thread begins a chunk after its first.. */
+/* Bytes to populate when a thread begins a later chunk than its first. */
 #define DEFERRED_CHUNKS	(256ull << 10)
-/* ..and when a thread that another one created begins its first. */
+/* Bytes to populate when a thread that another thread created begins its first chunk. */
 #define OTHER_THREADS	(16ull << 10)
 
 static const struct adept_position boundary;
 
-/* Scratch chunk shared by threads that cannot get one of their own. */
+/* Scratch chunk shared by threads that cannot get their own scratch chunk. */
 static u64 spare_scratch;
 
 static u64 chunk_addr(const struct tls *t, u32 index)
@@ -39,8 +39,8 @@ static void ring_wakeup(void)
 }
 
 /*
- * Wake the collector if half of the ring is published.  It finds fewer chunks by itself, so that
- * not every chunk costs a system call.
+ * Wake the collector if at least half of the ring is published.  The collector polls for fewer
+ * chunks, so that not every chunk costs a system call.
  */
 static void ring_when_half_full(const struct adept_thread *r)
 {
@@ -51,8 +51,9 @@ static void ring_when_half_full(const struct adept_thread *r)
 }
 
 /*
- * With give_up_ns, a successor of a killed collector may continue.  Threads wait for it until the
- * heartbeat is that old, or until the collector and the fd store holder have both died.
+ * With give_up_ns, a new collector may replace one that was killed.  Threads wait for the new one
+ * until the heartbeat is older than give_up_ns, or until the collector and the fd store holder have
+ * both died.
  */
 int collector_gone(void)
 {
@@ -78,7 +79,7 @@ static int must_discard(const struct tls *t)
 {
 	struct adept_session *s = session();
 
-	/* The module discards by itself, as the collector requests. */
+	/* The kernel module itself discards records if the collector requests this. */
 	if (module_ring(t))
 		return 0;
 	return t->discard || layout()->flags & ADEPT_S_NULL ||
@@ -87,9 +88,9 @@ static int must_discard(const struct tls *t)
 }
 
 /*
- * The first thread of /bin/true writes 100 KiB.  Other threads may write little, and there may be
- * thousands of them.  A thread that has filled one chunk is likely to fill the next.  When a chunk
- * is reused its pages are present.
+ * Populate pages of a new chunk.  The first thread of /bin/true already writes 100 KiB.  Other
+ * threads may write little, and there may be thousands of them.  A thread that has filled one chunk
+ * is likely to fill the next.  The pages of a reused chunk are present.
  */
 static void prefault_chunk(const struct tls *t, u32 head)
 {
@@ -153,7 +154,7 @@ static int chunk_wait(struct adept_thread *r)
 
 /*
  * Wait for a free chunk.  The thread is at a safe point meanwhile, since all its records are
- * published.  It has no chunk: chunk_end is 0, so ring_has_room() fails.
+ * published.  It has no chunk to write to: chunk_end is 0, so ring_has_room() fails.
  */
 static int wait_at_safepoint(struct tls *t)
 {
@@ -170,7 +171,10 @@ static int wait_at_safepoint(struct tls *t)
 	return ret;
 }
 
-/* Start the same chunk again; its contents are lost.  @zero: with ADEPT_S_DROP. */
+/*
+ * Start the same chunk again; its contents are lost.  @zero: 1 with ADEPT_S_DROP, where the rest of
+ * the chunk must be zero.
+ */
 static void reuse_chunk(struct tls *t, u32 have, int zero)
 {
 	u64 fill = t->pp - t->chunk_base;
@@ -186,7 +190,7 @@ static void reuse_chunk(struct tls *t, u32 have, int zero)
 	t->pp = t->chunk_base;
 }
 
-/* Begin chunk r->head, which is free. */
+/* Begin chunk r->head, which must be free. */
 static void chunk_next(struct tls *t, const struct adept_position *at)
 {
 	struct adept_thread *r = t->ring;
@@ -201,7 +205,7 @@ static void chunk_next(struct tls *t, const struct adept_position *at)
 	t->absent_chunks = 0;
 }
 
-/* Make a scratch chunk with a guard.  Return: 0 if the process has too many mappings. */
+/* Allocate a scratch chunk with a guard.  Return: 0 if the process has too many mappings. */
 static u64 make_scratch(void)
 {
 	u64 p = (u64)heap_alloc(SCRATCH_SIZE + ADEPT_GUARD_SIZE + ADEPT_PAGE);
@@ -224,19 +228,19 @@ static void use_scratch(struct tls *t, u64 p)
 
 /*
  * Use a scratch chunk, which is overwritten again and again.  It is in the engine's heap, so that
- * the program's mappings get the addresses of a native run.  It is kept for reuse with @t.
+ * the program's mappings get the same addresses as in a native run.  It is kept for reuse with @t.
  */
 static void take_scratch(struct tls *t)
 {
 	if (!t->scratch_chunk)
 		t->scratch_chunk = make_scratch();
-	/* Several threads can write to the shared one, since it is never read. */
+	/* Several threads may write to spare_scratch at once, since it is never read. */
 	use_scratch(t, t->scratch_chunk ? t->scratch_chunk : spare_scratch);
 }
 
 /*
  * The collector is gone: count the scratch chunk as lost, and start it again, or continue in the
- * ring if a chunk is free by now.
+ * ring if one of its chunks is free again.
  */
 static void next_chunk_absent(struct tls *t, const struct adept_position *at, u32 have)
 {
@@ -262,7 +266,7 @@ static void drop_chunk(struct tls *t, const struct adept_position *at, u32 have)
 	chunk_begin(t, at, c->seq + 1);
 }
 
-/* wrfsbase changes the base without a system call; it needs a kernel with FSGSBASE. */
+/* Read the fs base, which wrfsbase changes without a system call, if the kernel has FSGSBASE. */
 static void note_fs_base(struct tls *t)
 {
 	if (boot.fsgsbase && t == tls_self())
@@ -302,7 +306,7 @@ void ring_next_chunk(struct tls *t, const struct adept_position *tail,
 	c->tail_at = (u32)(t->pp - t->chunk_base);
 	c->fill = c->tail_at + (tail->frag ? have : 0);
 	c->tail = *tail;
-	/* The collector can zero a published chunk at any time. */
+	/* Save the unfinished record: the collector can zero a published chunk at any time. */
 	memcpy(partial, (void *)t->pp, keep);
 	r->flushes++;
 	__atomic_store_n(&r->head, r->head + 1, __ATOMIC_RELEASE);
@@ -310,7 +314,9 @@ void ring_next_chunk(struct tls *t, const struct adept_position *tail,
 	if (wait_at_safepoint(t)) {
 		chunk_next(t, head);
 	} else {
-		/* Do not overwrite a chunk of the ring: a collector may still read it. */
+		/*
+		 * Write to a scratch chunk now: a collector may still read the chunks of the ring.
+		 */
 		t->absent = layout()->give_up_ns != 0;
 		take_scratch(t);
 	}
@@ -338,8 +344,8 @@ void ring_reserve_end(struct tls *t)
 }
 
 /*
- * Publishes the program's arguments, as events do.  The kernel may get others: addresses of the
- * engine's copies.
+ * The arguments published are those of the program, as in events.  The kernel may get different
+ * ones: addresses of copies that the engine made.
  */
 void ring_call_begin(struct tls *t, u64 nr)
 {
@@ -373,12 +379,12 @@ void ring_put_thread_end(struct tls *t, u32 status)
 	if (!t->ring || t->absent || must_discard(t) || !ring_has_room(t, END_ROOM))
 		return;
 	/*
-	 * Before the timestamp is taken: live analysis that finds the thread in its call assumes
-	 * that its next event has a later timestamp.
+	 * Clear the published call before the timestamp is taken: live analysis that finds a thread
+	 * in a call assumes that the thread's next event has a later timestamp.
 	 */
 	ring_call_end(t);
 	ev.timestamp = rt_timestamp();
-	/* Values of an abandoned record must not be read as records. */
+	/* Clear the values of an unfinished record, so that they are not read as records. */
 	memset((void *)t->pp, 0, END_ROOM);
 	memcpy((void *)(t->pp + 4), &ev, sizeof(ev));
 	memcpy((void *)t->pp, &id, 4);
@@ -399,8 +405,8 @@ void ring_event(struct tls *t, u32 id, const void *payload, u32 size)
 	if (!recording())
 		return;
 	/*
-	 * The context that follows has other registers.  It must be in the same chunk: the header
-	 * of a new chunk would have registers that do not agree with the end of this one.
+	 * The context event that follows has other registers.  It must be in the same chunk: the
+	 * header of a new chunk would have registers that do not agree with the end of this chunk.
 	 */
 	if (id == ADEPT_EV_SIGNAL || id == ADEPT_EV_SIGRETURN)
 		room += 4 + sizeof(struct adept_ev_context);
@@ -425,10 +431,10 @@ int ring_guard_hit(const struct tls *t, u64 addr)
 	return t->chunk_end && !module_ring(t) && addr - t->chunk_end < ADEPT_GUARD_SIZE;
 }
 
-/* Run @t without a ring.  @tight: the process has too many mappings for a scratch chunk. */
+/* Run @t without a ring.  @tight: 1 if the process has too many mappings for a scratch chunk. */
 static void start_unrecorded(struct tls *t, int tight)
 {
-	/* Not if the process runs unrecorded by design: it is counted as one. */
+	/* Do not count the threads of a process that runs unrecorded by design. */
 	if (has_slot() || process_without_slot() == ADEPT_NATIVE_LOST)
 		__atomic_add_fetch(&session()->lost_threads, 1, __ATOMIC_RELAXED);
 	t->ring = NULL;
@@ -439,7 +445,10 @@ static void start_unrecorded(struct tls *t, int tight)
 		take_scratch(t);
 }
 
-/* Make the ring accessible.  Return: 0 on failure: no memory, or too many mappings. */
+/*
+ * Make the chunks of the ring accessible.  Return: 0 if there is no memory or the process has too
+ * many mappings.
+ */
 static int open_chunks(struct tls *t)
 {
 	const struct adept_session *l = layout();
@@ -450,7 +459,9 @@ static int open_chunks(struct tls *t)
 		if (sys3(__NR_mprotect, chunk_addr(t, i), l->chunk_size,
 			 K_PROT_READ | K_PROT_WRITE) >= 0)
 			continue;
-		/* Leave the remaining mappings to the program. */
+		/*
+		 * Undo the protection changes, so that the program can use the remaining mappings.
+		 */
 		while (i--)
 			sys3(__NR_mprotect, chunk_addr(t, i), l->chunk_size, K_PROT_NONE);
 		return 0;
@@ -501,7 +512,7 @@ void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at
 	ring_event(t, ADEPT_EV_THREAD_START, &ev, sizeof(ev));
 }
 
-/* Publish the last chunk.  The slot belongs to the collector afterwards. */
+/* Publish the last chunk and release the slot, which then belongs to the collector. */
 void ring_thread_end(struct tls *t, u32 status)
 {
 	struct adept_ev_end ev = { status, rt_timestamp() };

@@ -19,7 +19,7 @@ void slots_hold(int hold)
 		unlock(&slots_lock);
 }
 
-/* Number of slots that this process may use. */
+/* Number of thread slots that this process may claim. */
 static u32 how_many(void)
 {
 	const u32 *own;
@@ -35,8 +35,8 @@ static u32 nth_slot(u32 i)
 }
 
 /*
- * Whether slot @k is reserved for another domain.  Its state does not tell: processes of that
- * domain can write any state to it.
+ * Whether slot @k is reserved for another domain.  Only the table of reserved slots shows this:
+ * processes of that domain can write any state to the slot.
  */
 static int is_others(u32 k)
 {
@@ -54,7 +54,7 @@ static int claim(u32 k)
 	    !__atomic_compare_exchange_n(&v[k].state, &free, ADEPT_SLOT_CLAIMED, 0,
 					 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		return 0;
-	/* In between, a founder claimed the slot and freed it for its domain. */
+	/* A process that isolates itself may meanwhile have reserved the slot for its domain. */
 	if (is_others(k)) {
 		__atomic_store_n(&v[k].state, ADEPT_SLOT_FREE, __ATOMIC_SEQ_CST);
 		return 0;
@@ -77,7 +77,10 @@ int slots_claim(void)
 	return -1;
 }
 
-/* Called with slots_lock held, so that isolate() finds the slot in t->ring or free. */
+/*
+ * Claim a free slot for @t.  slots_lock is held, so that isolate() finds the slot in t->ring or
+ * free.
+ */
 static int take_free(struct tls *t)
 {
 	int slot = slots_claim();
@@ -107,8 +110,10 @@ static int any_ended(void)
 }
 
 /*
- * The slot of an ended thread becomes free when the collector has read its ring.  All slots are
- * examined for such threads only if none is free, because they are many pages.
+ * Get a slot for thread @t.
+ *
+ * The slot of an ended thread becomes free when the collector has read its ring.  The slots are
+ * searched for ended threads only if no slot is free, because the slots are many pages.
  */
 int slots_take(struct tls *t)
 {
@@ -131,7 +136,7 @@ int slots_take(struct tls *t)
 	}
 }
 
-/* The kernel has the name, also one that another thread, fork or execve has set. */
+/* Copy the name from the kernel: another thread, fork or execve may have set it. */
 void slots_name(struct tls *t)
 {
 	if (t->ring)
@@ -139,8 +144,8 @@ void slots_name(struct tls *t)
 }
 
 /*
- * Both fields change under the lock.  Otherwise isolate() might keep a slot that another process
- * has claimed already, or unmap a slot before its state is written.
+ * t->ring and the slot's state change under the lock.  Otherwise isolate() might keep a slot that
+ * another process has already claimed, or unmap a slot before its state is written.
  */
 void slots_leave(struct tls *t, u32 state)
 {

@@ -4,7 +4,7 @@
  */
 #include "record.h"
 
-/* A register that instruction @in does not use; the caller spills it to TLS_SPILL0. */
+/* Choose a register that instruction @in does not use; the caller spills it to TLS_SPILL0. */
 static u8 scratch_for(const struct x86_insn *in)
 {
 	static const u8 choice[] = { X86_RAX, X86_RCX, X86_RDX, X86_RSI, X86_RDI, X86_RBX };
@@ -43,7 +43,7 @@ static void store_reg(struct build *b, unsigned int n, u8 reg, s32 off, enum sta
 	emit_load_gs(&b->e, s, TLS_SPILL0);
 }
 
-/* [r15 + disp32] as ModRM operand */
+/* Emit a ModRM byte and disp32 for the operand [r15 + @off]. */
 static void emit_r15_operand(struct emit *e, u8 reg, s32 off)
 {
 	emit8(e, 0x87 | (reg & 7) << 3);
@@ -97,14 +97,14 @@ static void store_fsbase(struct build *b, unsigned int n, s32 off)
 	}
 }
 
-/* cmpxchg, cmpxchg8b, cmpxchg16b: the zero flag is set if it exchanged. */
+/* Whether @in is cmpxchg, cmpxchg8b or cmpxchg16b, which set the zero flag if they exchanged. */
 static int is_cmpxchg(const struct x86_insn *in)
 {
 	return in->enc == X86_LEGACY && in->map == 1 &&
 	       ((in->opcode & 0xfe) == 0xb0 || in->opcode == 0xc7);
 }
 
-/* mov [r15 + off], eax or edx */
+/* Emit mov [r15 + @off], @reg for eax or edx. */
 static void emit_half(struct emit *e, u8 reg, s32 off)
 {
 	emit8(e, 0x41);
@@ -113,9 +113,9 @@ static void emit_half(struct emit *e, u8 reg, s32 off)
 }
 
 /*
- * Store a timestamp, with rax and rdx spilled.  The upper half is stored first.  If the value meets
- * the guard, this store faults and is repeated in the new chunk, before the other one.  The state
- * entries of kind STATE_FOLLOWING mark in arg3 that they belong to a timestamp.
+ * Store a timestamp, with rax and rdx spilled.  The upper half is stored first: if the chunk has no
+ * room, this store faults, and it is repeated in the new chunk before the lower half is stored.
+ * The state entries of kind STATE_FOLLOWING mark in arg3 that they belong to a timestamp.
  */
 static void store_timestamp(struct build *b, unsigned int n, s32 off, enum state_kind kind)
 {
@@ -202,7 +202,7 @@ void record_emit_after(struct build *b, unsigned int n)
 	}
 }
 
-/* ADEPT_XT_* of an exit whose id is stored in state @before. */
+/* ADEPT_XT_* flags of an exit whose id is stored in state @before. */
 static u8 state_at_id(enum state_kind before)
 {
 	switch (before) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Arenas of the code cache.  The injector makes one near the libraries and one near the program.
- * Others are made near code that is out of reach of both.
+ * Arenas of the code cache.  The injector maps an arena near the libraries and one near the
+ * program.  The engine maps further arenas near code that is out of reach of both.
  *
- * An arena has two parts, both filled from below.  The hot part has the code that runs, so that it
- * lies close together.  The cold part has code that rarely runs (exit stubs, mismatch exits) and
- * literals; it begins with jumps to the engine's gates.
+ * An arena has two parts, both filled from low to high addresses.  The hot part has the code that
+ * runs often, close together.  The cold part has code that rarely runs (exit stubs, mismatch exits)
+ * and literals; it begins with jumps to the engine's gates.
  */
 #include "code_cache.h"
 #include "libdep/engine/base/prefault.h"
@@ -20,12 +20,12 @@
 
 struct arena {
 	u64 base, size;
-	u64 hot, cold;		/* first free address of each part */
-	u64 hot_ready, cold_ready;	/* pages below are populated, see prefault_ahead() */
+	u64 hot, cold;		/* first free address of the hot and of the cold part */
+	u64 hot_ready, cold_ready;	/* pages below these addresses are populated */
 	u8 *ret_path;		/* shared return path (returns.c); NULL until it is built */
 	u32 nfrags;
 	u8 huge;
-	/* fragments in address order: blocks of BLOCK heap references */
+	/* fragments in the order of their addresses, in blocks of BLOCK heap references */
 	u32 *frags[MAX_BLOCKS];
 };
 
@@ -94,7 +94,7 @@ static int reaches(const struct arena *a, u64 pc)
 }
 
 /*
- * Map memory for a new arena at @at, if that is free.  It is mapped without access first: after
+ * Map memory for a new arena at @at, if this range is free.  Map it without access first: after
  * mlockall(MCL_FUTURE) an accessible mapping would be populated at once.
  */
 static int arena_map(u64 at, u64 size)
@@ -108,7 +108,10 @@ static int arena_map(u64 at, u64 size)
 	if (got != (s64)at)
 		goto unmap;
 	sys2(__NR_munlock, at, size);
-	/* As the injector does with the others (inject/memory_layout.c). */
+	/*
+	 * Exclude the arena from core dumps, as the injector does with the first arenas
+	 * (inject/memory_layout.c).
+	 */
 	sys3(__NR_madvise, at, size, K_MADV_DONTDUMP);
 	if (!sys3(__NR_mprotect, at, size, K_PROT_READ | K_PROT_WRITE | K_PROT_EXEC))
 		return 1;
@@ -132,7 +135,7 @@ static struct arena *arena_map_of(u64 pc, u64 size)
 	return NULL;
 }
 
-/* Make an arena near @pc; a smaller one if there is not enough memory. */
+/* Map an arena near @pc, or a smaller one if there is not enough memory. */
 static struct arena *arena_map_near(u64 pc)
 {
 	struct arena *a = NULL;
@@ -174,7 +177,7 @@ struct arena *arena_for(u64 pc)
 	 * continue natively, since threads, signal handlers and r15 depend on the engine.
 	 */
 	if (!a)
-		fatal("no room for translated code near %lx", pc);
+		fatal("cannot allocate memory for the translation of code at %lx", pc);
 	return a;
 }
 
@@ -206,7 +209,10 @@ static void want_huge_pages(struct arena *a)
 {
 	a->huge = 1;
 	sys3(__NR_madvise, a->base, cold_base(a) - a->base, K_MADV_HUGEPAGE);
-	/* Collapse the present pages now; a kernel that cannot may do so later by itself. */
+	/*
+	 * Collapse the present pages to a huge page now; a kernel without MADV_COLLAPSE may do so
+	 * later.
+	 */
 	if (!(a->base & (HUGE_PAGE - 1)))
 		sys3(__NR_madvise, a->base, HUGE_PAGE, K_MADV_COLLAPSE);
 }
@@ -215,7 +221,10 @@ void arena_commit(struct arena *a, struct frag *f)
 {
 	u32 **block = &a->frags[a->nfrags / BLOCK];
 
-	/* Blocks are never moved, because signal handlers read them without a lock. */
+	/*
+	 * The blocks of references are never moved, because signal handlers read them without a
+	 * lock.
+	 */
 	if (!*block)
 		*block = heap_alloc(BLOCK * sizeof(**block));
 	(*block)[a->nfrags % BLOCK] = heap_ref(f);
@@ -266,7 +275,10 @@ static struct frag *nth(const struct arena *a, u32 i)
 	return heap_at(a->frags[i / BLOCK][i % BLOCK]);
 }
 
-/* Binary search: in both parts fragments are in the order in which they were committed. */
+/*
+ * Find the fragment that contains @addr by binary search: in both parts fragments are in the order
+ * in which they were committed.
+ */
 struct frag *arena_frag(struct arena *a, u64 addr)
 {
 	u32 lo = 0, hi = __atomic_load_n(&a->nfrags, __ATOMIC_ACQUIRE);

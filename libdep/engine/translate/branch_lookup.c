@@ -12,14 +12,14 @@ void lookup_init(int with_bmi2)
 	table_init(plain);
 }
 
-/* rdx = the index of rcx */
+/* Emit code that computes the table index of the address in rcx, to rdx. */
 static void emit_index(struct emit *e, enum table t)
 {
 	/* lea rdx, [rcx + rcx * 8] */
 	static const u8 nine_times[] = { 0x48, 0x8d, 0x14, 0xc9 };
 	/* movzx edx, dx */
 	static const u8 low16[] = { 0x0f, 0xb7, 0xd2 };
-	/* rorx rdx, rdx, bits: the low bits become the highest ones */
+	/* rorx rdx, rdx, bits: moves the low bits to the top */
 	const u8 rorx[] = { 0xc4, 0xe3, 0xfb, 0xf0, 0xd2, (u8)table_bits(t) };
 	/* mulx rdx, rdx, [scale]: the upper half of the product is the index */
 	static const u8 mulx[] = { 0xc4, 0xe2, 0xeb, 0xf6, 0x14, 0x25 };
@@ -34,7 +34,7 @@ static void emit_index(struct emit *e, enum table t)
 	emit32(e, (u32)(u64)table_scale(t));
 }
 
-/* [rdx * 8 + table] */
+/* Emit ModRM, SIB and disp32 for the operand [rdx * 8 + @table]. */
 static void emit_entry(struct emit *e, u8 reg, const u64 *table)
 {
 	emit8(e, (u8)(0x04 | reg << 3));

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Branch tables, and the chains of landings of their buckets.
+ * Branch tables, and the chains of the landing stubs of their buckets.
  *
- * A table entry leads to the first landing of its bucket.  The literal of a landing leads to the
- * next landing of the bucket, that of the last one to the dispatcher.  Entries and literals change
- * by single stores while other threads use them.  Each lookup must end at the right landing or in
- * the dispatcher, which finds the landing as well.  Two rules ensure this:
+ * A table entry leads to the first landing stub of its bucket.  The literal of a stub leads to the
+ * next stub of the bucket, the literal of the last stub to the dispatcher.  Entries and literals
+ * change by single stores while other threads use them.  Each lookup must end at the right stub or
+ * in the dispatcher, which finds the stub as well.  Two rules ensure this:
  *
  *  - an entry that a thread can look up is never empty;
  *  - literals follow the order of the bucket's list, which only grows at its front, so that no
  *    thread goes in circles.
  *
  * A table has few entries at first, so that small programs need little memory.  When it becomes
- * dense the number doubles: each bucket is split in two, at other indices, in the old order.  A
- * thread that looks an address up meanwhile, or with the old number, can reach the dispatcher,
- * which waits for frag_lock.
+ * dense, the number of entries is doubled: each bucket is split in two, at other indices, and its
+ * stubs stay in the old order.  A thread that looks up an address meanwhile, or with the old
+ * number, can reach the dispatcher, which waits for frag_lock.
  */
 #include "branch_table.h"
 #include "libdep/engine/base/prefault.h"
@@ -23,26 +23,32 @@
 #define RETURN_BITS	18
 #define PLAIN_BITS	16
 
-/* Bits of the first index, and of the number of lists: a bucket's landings are in one list. */
+/*
+ * Number of index bits of a new table, and of the number of lists.  A list has the landing stubs of
+ * one bucket of a new table, and later those of all buckets it was split into.
+ */
 #define FIRST_BITS	12
 #define LISTS		(1u << FIRST_BITS)
 
 /*
- * The index is taken from nine times the address, so that the landings of one function, a few bytes
- * apart, do not share the few buckets of a small table.
+ * Factor by which an address is multiplied before its index is taken, so that the landing stubs of
+ * one function, a few bytes apart, do not share the few buckets of a small table.
  */
 #define SPREAD		9
 
 /*
- * Minimal number of entries for each landing, until the table has its full size.  A landing that is
- * not the first of its bucket costs a wrong prediction of the return.  With this number one landing
- * in 64 does.
+ * Minimal number of entries per landing stub, until the table has its full size.  A landing stub of
+ * a return that is not the first of its bucket costs a misprediction; with this number that is one
+ * stub in 64.
  */
 #define SPARSE		32
 
 #define HUGE_PAGE	(2ull << 20)
 
-/* Layout of the low memory: jumps and calls, one huge page; returns, one huge page; scales */
+/*
+ * Size of the tables in low memory: one huge page for jumps and calls, one for returns; the scales
+ * follow.
+ */
 #define TABLES_SIZE	(2 * HUGE_PAGE)
 
 struct landing {
@@ -89,7 +95,7 @@ static u32 entries(enum table t)
 	return 1u << index_bits[t];
 }
 
-/* Must agree with the code that branch_lookup.c emits. */
+/* Compute the index of @pc; must agree with the code that branch_lookup.c emits. */
 static u32 index_of(enum table t, u64 pc, u32 bits)
 {
 	return ((u32)(pc * SPREAD) & ((1u << all_bits[t]) - 1)) >> (all_bits[t] - bits);
@@ -132,7 +138,7 @@ static void set_next(enum table t, const struct landing *l, const struct landing
 	__atomic_store_n(l->at.lit, next ? (u64)next->at.addr : miss, __ATOMIC_RELEASE);
 }
 
-/* Set the index to @bits bits, and let all entries lead to the dispatcher. */
+/* Set the index size to @bits bits, and make all entries lead to the dispatcher. */
 static void clear(enum table t, u32 bits)
 {
 	u64 size;
@@ -150,8 +156,8 @@ static void clear(enum table t, u32 bits)
 }
 
 /*
- * Ask for a huge page for a table of full size, since lookups are spread over all of it.  Collapse
- * the present pages now; a kernel that cannot may do so later by itself.
+ * Request a huge page for a table of full size, since lookups are spread over the whole table.
+ * Collapse the present pages now; a kernel without MADV_COLLAPSE may do so later.
  */
 static void want_huge_page(enum table t)
 {
@@ -163,7 +169,7 @@ static void want_huge_page(enum table t)
 	sys3(__NR_madvise, at, HUGE_PAGE, K_MADV_COLLAPSE);
 }
 
-/* Called when all entries are set: from now on threads use the new number. */
+/* Publish the number of entries after all entries are set: threads use it from now on. */
 static void publish_scale(enum table t)
 {
 	__atomic_store_n(table_scale(t), entries(t), __ATOMIC_RELEASE);
@@ -171,9 +177,9 @@ static void publish_scale(enum table t)
 
 void table_init(int plain)
 {
-	/* Guaranteed by the injector. */
+	/* The injector guarantees this. */
 	if (boot.low_size < TABLES_SIZE + ADEPT_PAGE || boot.low + boot.low_size > 0x80000000u)
-		fatal("no memory below 2 GiB");
+		fatal("the injector gave no memory below 2 GiB for the branch tables");
 	/* Small tables get no huge pages, even if the kernel uses them by default. */
 	sys3(__NR_madvise, boot.low, boot.low_size, K_MADV_NOHUGEPAGE);
 	all_bits[T_JUMP] = plain ? PLAIN_BITS : JUMP_BITS;
@@ -186,7 +192,7 @@ void table_init(int plain)
 	}
 }
 
-/* The first landing from @l on that is in the same bucket as @pc. */
+/* Find the first landing stub from @l on in its list that is in the same bucket as @pc. */
 static struct landing *of_bucket(enum table t, struct landing *l, u64 pc)
 {
 	while (l && bucket(t, l->pc) != bucket(t, pc))
@@ -222,7 +228,7 @@ int table_has(enum table t, u64 pc)
 	return find(t, pc) != NULL;
 }
 
-/* Add a landing in front of the others of its bucket. */
+/* Add a landing stub for @pc in front of the others of its bucket. */
 static void add(enum table t, u64 pc, const struct landing_place *at)
 {
 	struct landing *new = heap_alloc(sizeof(*new));
@@ -237,7 +243,7 @@ static void add(enum table t, u64 pc, const struct landing_place *at)
 		grow(t);
 }
 
-/* Replace landing @old by one for the same address. */
+/* Replace landing stub @old by another for the same address. */
 static void replace(enum table t, struct landing *old, const struct landing_place *at)
 {
 	struct landing *l = of_bucket(t, *list(t, old->pc), old->pc), *before = NULL;

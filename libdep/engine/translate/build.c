@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Building a fragment version: scan, plan what is recorded, emit.
+ * Build a fragment version: scan the code, plan what is recorded, emit.  Layout of the emitted
+ * code:
  *
  *	call entry:	lea rsp, [rsp+8]	drops a native call's return address
  *	entry:		of a hooked function: check of the return address
@@ -80,7 +81,10 @@ static struct frag *emit_fragment(struct build *b, struct arena *a)
 	return f;
 }
 
-/* An indirect call's exit has no exit stub, so its call stub must exist. */
+/*
+ * Link the exit of an indirect call to its call stub.  This exit has no exit stub, so the call stub
+ * must exist before a thread runs the fragment.
+ */
 static void link_indirect_call(struct frag *f)
 {
 	struct exit *x = frag_exits(f);
@@ -105,7 +109,10 @@ static struct frag *build(u64 pc, u16 mask, struct arena *a, enum after after)
 		b->mask = mask;
 		b->limit = limit;
 		build_scan(b);
-		/* The dispatcher must compare its source at each entry. */
+		/*
+		 * Untracked code cannot follow a landing stub: the dispatcher must compare its
+		 * source at each entry.
+		 */
 		if (a && b->unwatchable)
 			return NULL;
 		record_plan(b);
@@ -117,9 +124,9 @@ static struct frag *build(u64 pc, u16 mask, struct arena *a, enum after after)
 		f = emit_fragment(b, a);
 		if (f)
 			break;
-		/* Cannot happen: the tables have room for any one instruction. */
+		/* Cannot happen: the tables of struct build have room for any one instruction. */
 		if (limit == 1)
-			fatal("cannot translate the instruction at %lx", pc);
+			fatal("cannot translate the instruction at %lx: a build table is full", pc);
 		limit /= 2;
 	}
 	f->after = after;

@@ -2,16 +2,19 @@
 /*
  * Call stubs.
  *
- * The processor predicts that a return goes to the instruction after its call.  For the return
- * table to lead there as well, all translations of a call must share one native call.  It is in a
- * call stub, followed by the landing of the return.  Translated code pushes the application's
- * return address and jumps to the stub.
+ * The processor predicts that a return goes to the instruction after its call.  The branch table of
+ * returns has one landing stub for each return address.  For it to be where the processor predicts,
+ * all translations of a call must share one native call instruction.  It is in a call stub,
+ * followed by the landing stub of the return.  Translated code pushes the application's return
+ * address and jumps to the call stub.
  *
- * The stub of a direct call enters the callee with a mask that is known in all translations of the
- * call.  If one is added that knows fewer registers, a new stub replaces the old one.
+ * The call stub of a direct call enters the callee with a register mask that is known in all
+ * translations of the call.  If a translation is added that knows fewer registers, a new call stub
+ * replaces the old one.
  *
- * The landing falls through into the fragment after the call, which is translated together with
- * the stub.  If that fragment dies, a new stub replaces the old one, with a landing that jumps.
+ * The landing stub falls through into the fragment after the call, which is translated together
+ * with the call stub.  If this fragment dies, a new call stub replaces the old one, with a landing
+ * stub that jumps to the new fragment.
  */
 #include "translate.h"
 #include "libdep/engine/base/prefault.h"
@@ -21,7 +24,7 @@
 
 struct callsite {
 	u64 ret;
-	u64 target;		/* 0: indirect */
+	u64 target;		/* application address that is called; 0: an indirect call */
 	struct frag *stub;
 	struct callsite *next;
 };
@@ -76,27 +79,34 @@ static struct frag *build_call(const struct callsite *c, u16 mask, struct landin
 	f = build_commit(b);
 	/* Cannot happen: the tables have room for this. */
 	if (!f)
-		fatal("cannot build a call stub for %lx", c->ret);
+		fatal("cannot build the call stub that returns to %lx: a build table is full",
+		      c->ret);
 	*at = landing_place(b);
 	return f;
 }
 
 /*
- * Build a new stub for @c, and link the exits of the old one to it.
- * @inlined: its landing may fall through into a fragment
+ * Build a new call stub for @c, and link the exits of the old stub to it.
+ * @inlined: 1: its landing stub may fall through into a fragment
  */
 static void renew(struct callsite *c, u16 mask, int inlined)
 {
-	/* If the call never returns, there may be no code on the next page. */
+	/*
+	 * Do not translate the code after the call if it is on another page: if the call never
+	 * returns, that page may have no code.
+	 */
 	int same_page = (c->ret & (ADEPT_PAGE - 1)) != 0;
 	struct frag *old = c->stub;
 	struct landing_place at;
 
-	/* Set first: the fragment after the call may contain the same call. */
+	/*
+	 * Set c->stub before the tail is built: the fragment after the call may contain the same
+	 * call.
+	 */
 	c->stub = build_call(c, mask, &at);
 	landing_build_tail(c->ret, arena_of((u64)c->stub->start),
 			   inlined && same_page ? AFTER_RETURN : AFTER_NOTHING);
-	/* Last: from now on threads reach the landing. */
+	/* Set the table entry last: from now on threads reach the landing stub. */
 	table_set(T_RETURN, c->ret, &at);
 	while (old && old->in)
 		exit_link(heap_at(old->in), c->stub);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The code cache: the fragments by application pc, the links between them, and the arenas that
- * contain their code.
+ * The code cache: an index of fragments by application pc, the links between them, and the arenas
+ * that contain their code.
  */
 #ifndef ADEPT_ENGINE_TRANSLATE_CODE_CACHE_H
 #define ADEPT_ENGINE_TRANSLATE_CODE_CACHE_H
@@ -11,74 +11,78 @@
 struct arena;
 
 /**
- * frag_get() - find or build a version of @pc to enter with @known registers; frag_lock held
- * @call: the version must have a call entry
+ * frag_get() - find or build a version of @pc that needs only @known registers; frag_lock held
+ * @call: 1: the version must have a call entry
  */
 struct frag *frag_get(u64 pc, u16 known, int call);
-/** frag_exists() - whether a version of @pc can be entered with @known registers */
+/** frag_exists() - whether there is a version of @pc that needs only @known registers */
 int frag_exists(u64 pc, u16 known);
 void frag_insert(struct frag *f);
-/** frag_kill() - make @f unreachable: no lookup, link or landing leads to it; frag_lock held */
+/** frag_kill() - remove @f so that no lookup, link or landing stub leads to it; frag_lock held */
 void frag_kill(struct frag *f);
-/** frag_make_return_site() - calls of hooked functions return to @pc: translate it accordingly */
+/**
+ * frag_make_return_site() - note that calls of hooked functions return to @pc
+ *
+ * Kills translations of @pc that do not record the function's result.
+ */
 void frag_make_return_site(u64 pc);
 /** frag_kill_range() - kill all fragments with code in [@start, @end); returns their number */
 unsigned int frag_kill_range(u64 start, u64 end);
-/** frag_of_cache() - the fragment that contains cache address @addr, or NULL; lock-free */
+/** frag_of_cache() - find the fragment that contains cache address @addr, or NULL; lock-free */
 struct frag *frag_of_cache(u64 addr);
 
-/* build.c */
+/* Functions of build.c. */
 /**
- * build_fragment() - translate one version of @pc with entry mask @mask or less
+ * build_fragment() - translate a version of @pc whose entry mask is @mask or a subset of it
  *
  * Never fails: if the code cannot be read, the fragment raises the fault.
  */
 struct frag *build_fragment(u64 pc, u16 mask);
 /**
- * build_after() - translate the {rsp} version of @pc, directly behind the last code in @a
+ * build_after() - translate the {rsp} version of @pc, directly after the last code in @a
  *
  * Return: NULL if the code at @pc is untracked.
  */
 struct frag *build_after(u64 pc, struct arena *a, enum after after);
 
-/* link.c */
+/* Functions of link.c. */
 void exit_link(struct exit *x, struct frag *to);
 void exit_unlink(struct exit *x);
 
-/* arena.c */
+/* Functions of arena.c. */
 #define ARENA_SIZE	(64u << 20)
 #define MAX_ARENAS	32
 #define ARENAS_MAX	((u64)MAX_ARENAS * ARENA_SIZE)
 
 enum gate { GATE_EXIT, GATE_SYSCALL, GATE_TRAP, NGATES };
 
-#define ARENA_ROOM	(128u << 10)	/* room for several fragments */
+#define ARENA_ROOM	(128u << 10)	/* bytes; room for several fragments */
 
 void arena_init(void);
 /**
- * arena_for() - an arena within 2 GiB of @pc, or any other if none can be made
+ * arena_for() - get an arena within 2 GiB of @pc, or any other if no arena can be mapped there
  *
- * Both parts of it have ARENA_ROOM.
+ * Both parts of the arena have at least ARENA_ROOM bytes left.
  */
 struct arena *arena_for(u64 pc);
-/* Addresses at which the parts of the next fragment begin. */
+/* Addresses at which the hot and the cold part of the next fragment begin. */
 u8 *arena_hot(const struct arena *a);
 u8 *arena_cold(const struct arena *a);
 /**
  * arena_take_cold() - allocate @n bytes of the cold part outside of fragments
- * @must: also use the reserve
+ * @must: 1: also use the reserve
  *
  * Return: NULL if there is no room.
  */
 u8 *arena_take_cold(struct arena *a, u32 n, int must);
-/** arena_commit() - add the finished fragment @f, which was built at the end of both parts */
+/** arena_commit() - add the finished fragment @f, whose parts are at the end of both parts of @a */
 void arena_commit(struct arena *a, struct frag *f);
-/** arena_of() - the arena that contains cache address @addr, or NULL; lock-free */
+/** arena_of() - find the arena that contains cache address @addr, or NULL; lock-free */
 struct arena *arena_of(u64 addr);
 /** arena_first() - first address of [@start, @end) that belongs to an arena, or @end */
 u64 arena_first(u64 start, u64 end);
 u8 *arena_gate(const struct arena *a, enum gate g);
-/** arena_ret_path() - the variable with the address of @a's shared return path (returns.c) */
+/** arena_ret_path() - pointer to the address of @a's shared return path (returns.c) */
 u8 **arena_ret_path(struct arena *a);
 struct frag *arena_frag(struct arena *a, u64 addr);
 

@@ -6,7 +6,8 @@
  * changes it.  Pages of writable regions are write-protected while fragments made from them exist.
  *
  * Regions come from the table of mappings (mapping_table.h).  /proc/self/maps is read only for
- * addresses that the table does not know; if it cannot be read they count as not executable.
+ * addresses that are not in the table; if it cannot be read, such addresses count as not
+ * executable.
  */
 #include "code_cache.h"
 #include "code_map.h"
@@ -25,17 +26,17 @@ struct region {
 
 struct watched {
 	u64 page;
-	u64 stamp;		/* see mapping_table.h */
+	u64 stamp;		/* time of the write protection, as a stamp of mapping_table.h */
 	u32 prot;
 };
 
-/* All under frag_lock. */
+/* All of the following is protected by frag_lock. */
 static struct region regions[MAX_REGIONS];
 static u32 nregions;
-static int forgotten;	/* a region was dropped because the table was full */
+static int forgotten;	/* 1: a region was dropped because the table was full */
 static struct watched watched[MAX_PROTECTED];
 static u32 nwatched;
-static u32 unwatched;	/* number of pages that are no longer write-protected; only grows */
+static u32 unwatched;	/* number of pages whose write protection was removed; only grows */
 
 #define VSYSCALL	0xffffffffff600000ull
 
@@ -60,10 +61,10 @@ int mem_is_ours(u64 start, u64 len)
 
 /*
  * Find the mapping that contains @addr in /proc/self/maps.
- * @l: the path is valid until the next call
+ * @l: receives the mapping; its path is valid until the next call
  * @base: receives the address of the file's first byte, or 0
  *
- * Return: 1; 0 if there is none; -errno if the file cannot be read.
+ * Return: 1; 0 if no mapping contains @addr; -errno if the file cannot be read.
  */
 static s64 find_mapping(u64 addr, struct map_line *l, u64 *base)
 {
@@ -84,14 +85,20 @@ static s64 find_mapping(u64 addr, struct map_line *l, u64 *base)
 	return found;
 }
 
-/* Find the executable mapping that contains @pc, describe and hook it; 0 if there is none. */
+/*
+ * Find the executable mapping that contains @pc, record it and hook its functions.  Return: 0 if no
+ * executable mapping contains @pc.
+ */
 static int lookup_region(u64 pc, struct region *r)
 {
 	struct map_line l, line;
 	u64 base, line_base;
 	int found = track_find(pc, &l, &base);
 
-	/* Not in the table, or without name because mprotect() made it executable. */
+	/*
+	 * Read /proc/self/maps if the mapping is not in the table, or has no file name because
+	 * mprotect() made it executable.
+	 */
 	if ((!found || (l.inode && !*l.path)) && find_mapping(pc, &line, &line_base) > 0 &&
 	    line.prot & K_PROT_EXEC) {
 		l = line;
@@ -118,7 +125,10 @@ static struct region *region_of(u64 pc)
 		if (pc - r->start < r->end - r->start) {
 			struct region first = regions[0];
 
-			/* Move to front: most lookups are in the same region as the last. */
+			/*
+			 * Move the region to the front: most lookups are in the same region as the
+			 * last lookup.
+			 */
 			regions[0] = *r;
 			*r = first;
 			return &regions[0];
@@ -148,19 +158,19 @@ static struct watched *find_protected(u64 page)
 static void unprotect(struct watched *w)
 {
 	sys3(__NR_mprotect, w->page, ADEPT_PAGE, w->prot);
-	LOG_LOCKED(ADEPT_LOG_MEMORY, "page %lx of code is writable", w->page);
+	LOG_LOCKED(ADEPT_LOG_MEMORY, "page %lx of code is writable again", w->page);
 	*w = watched[--nwatched];
 	__atomic_store_n(&unwatched, unwatched + 1, __ATOMIC_RELEASE);
 }
 
-/* Write-protect @page.  Return: 0 if that is not possible. */
+/* Write-protect @page.  Return: 0 if this is not possible. */
 static int watch(u64 page, u32 prot)
 {
 	if (find_protected(page))
 		return 1;
 	if (nwatched == MAX_PROTECTED)
 		return 0;
-	/* Fails if the process has too many mappings. */
+	/* mprotect() fails if the process has too many mappings. */
 	if (sys3(__NR_mprotect, page, ADEPT_PAGE, prot & ~K_PROT_WRITE) < 0)
 		return 0;
 	watched[nwatched++] = (struct watched){ page, track_tick(), prot };
@@ -201,7 +211,7 @@ int code_unprotect_range(u64 start, u64 end)
 	return any;
 }
 
-/* Whether @page is writable, because another thread has just handled a fault on it. */
+/* Whether @page is writable by now, because another thread has just handled a fault on it. */
 static int came_late(u64 page)
 {
 	struct map_line l;
@@ -226,7 +236,7 @@ int code_write_fault(u64 addr)
 	return ours;
 }
 
-/* Code of the vsyscall page's three calls, which may not be readable. */
+/* Provide the code of the three calls in the vsyscall page, which may not be readable. */
 static size_t fetch_vsyscall(u64 pc, u8 *buf, size_t n)
 {
 	static const u8 nr[4] = { 96, 201, 0x35, 0 };	/* gettimeofday, time, getcpu = 0x135 */
@@ -275,8 +285,8 @@ size_t code_fetch(u64 pc, u8 *buf, size_t n, u8 *unwatchable)
 }
 
 /*
- * Remove [@start, @end) from region number @i.  The rest must stay, because fragments are killed
- * only if their code is in a region.
+ * Remove [@start, @end) from region number @i.  The rest of the region must stay in the table,
+ * because fragments are killed only if their code is in a region.
  */
 static void cut_region(u32 i, u64 start, u64 end)
 {

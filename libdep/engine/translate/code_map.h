@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Code map: executable mappings of the application, pages that code was translated from, and
- * invalidation of fragments when these change.
+ * invalidation of fragments when mappings or pages change.
  */
 #ifndef ADEPT_ENGINE_TRANSLATE_CODE_MAP_H
 #define ADEPT_ENGINE_TRANSLATE_CODE_MAP_H
@@ -14,8 +14,8 @@
  * @unwatchable: set to 1 if a page read is untracked: it is in a shared mapping, which can be
  *	written through another address, or it cannot be protected
  *
- * From now on a change of the mapping kills the fragments made from it.  Writable pages are
- * write-protected, so that a write to one kills its fragments.
+ * Afterwards a change of the mapping kills the fragments made from the code.  Writable pages are
+ * write-protected, so that a write to a page kills its fragments.
  *
  * Return: the number of bytes that could be read and are executable, at most @n.
  */
@@ -39,12 +39,12 @@ int code_unprotect_range(u64 start, u64 end);
 /** code_unprotect_count() - number of pages whose write protection was removed; only grows */
 u32 code_unprotect_count(void);
 /**
- * code_changed() - [@start, @end) was unmapped, mapped, or its protection was changed
- * @stamp: number of this change, see mapping_table.h; pages that were write-protected later
- *	belong to a newer mapping
+ * code_changed() - called after [@start, @end) was unmapped, mapped, or its protection changed
+ * @stamp: number of this change, see mapping_table.h; a page that was write-protected later
+ *	belongs to a newer mapping
  */
 void code_changed(u64 stamp, u64 start, u64 end);
-/** mem_ours_from() - first address in [@start, @end) of the engine's own memory, or @end */
+/** mem_ours_from() - first address of the engine's own memory in [@start, @end), or @end */
 u64 mem_ours_from(u64 start, u64 end);
 /** mem_is_ours() - whether the range overlaps the engine's own memory */
 int mem_is_ours(u64 start, u64 len);

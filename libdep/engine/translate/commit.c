@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * End of a build: emits the cold part, and makes the fragment with the data for linking it, for
- * killing it and for its state translation table.
+ * End of a build: emits the cold part, and creates the fragment with the data for linking it, for
+ * killing it and for translating its state.
  */
 #include "translate.h"
 #include "libdep/engine/record/record.h"
@@ -50,7 +50,7 @@ static void emit_cold(struct build *b, const struct exit *exits)
 	emit_literals(b);
 }
 
-/* Convert cache address @p to an offset for frag_code(); 0 if it is NULL. */
+/* Convert cache address @p to an offset for frag_code(); a NULL address gives 0. */
 static u16 code_offset(const struct build *b, const u8 *p)
 {
 	if (!p)
@@ -104,7 +104,7 @@ static struct frag *make_frag(struct build *b)
 	return f;
 }
 
-/* Keep the offsets of values in the record, unless all values have 8 bytes. */
+/* Keep the offsets of the values in a record, unless all values have 8 bytes. */
 static void keep_store_offsets(struct frag *f, const struct build *b)
 {
 	u16 *offs;

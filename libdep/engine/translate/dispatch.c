@@ -10,7 +10,10 @@ extern u8 gate_undefined[];
 
 static struct dispatch_handlers handlers;
 
-/* TSC ticks, about a millisecond.  A longer time includes waiting or preemption. */
+/*
+ * TSC ticks, about a millisecond.  A longer time is not counted as translation, since it includes
+ * waiting or preemption.
+ */
 #define TOO_LONG	(1u << 21)
 
 void dispatch_init(const struct dispatch_handlers *h)
@@ -18,7 +21,7 @@ void dispatch_init(const struct dispatch_handlers *h)
 	handlers = *h;
 }
 
-/* Take frag_lock, and measure the time until end(). */
+/* Take frag_lock, and start to measure the time until end(). */
 static u64 begin(void)
 {
 	lock(&frag_lock);
@@ -54,7 +57,10 @@ u8 *dispatch_to(struct tls *t, u64 pc, u16 known)
 	return frag_entry(f);
 }
 
-/* At the entry of a hooked function: the return address is at @sp. */
+/*
+ * Called at the entry of a hooked function: add the return address, which is at @sp, as return
+ * site.
+ */
 static void add_return_site(u64 sp)
 {
 	u64 ret;
@@ -83,7 +89,7 @@ u8 *dispatch_exit(struct tls *t)
 	return frag_entry(f) + (x->kind == X_SITE ? f->check : 0);
 }
 
-/* Make the landing for the next indirect branch to the same target, and enter the target. */
+/* Build a landing stub for further indirect branches to the same target, and enter the target. */
 static u8 *miss(struct tls *t, int is_return)
 {
 	u64 pc = t->ib_target;
@@ -122,7 +128,10 @@ static u8 *write_gs_base(struct tls *t, const struct x86_insn *in, u64 next)
 
 	if (in->opsize == 4)
 		v = (u32)v;
-	/* Before the change: if the event begins a chunk, its header must have the old base. */
+	/*
+	 * Record the event before the change: if it begins a chunk, the chunk's header must have
+	 * the old base.
+	 */
 	ring_event(t, ADEPT_EV_GSBASE, &v, 8);
 	t->app_gs_base = v;
 	ring_record_context(t, next);
@@ -130,8 +139,9 @@ static u8 *write_gs_base(struct tls *t, const struct x86_insn *in, u64 next)
 }
 
 /*
- * Whether @pc can be translated by now, after it could not when the trap was built.  A change of a
- * mapping that was not executable before is not noticed otherwise.  If so, the trap is killed.
+ * Whether code at @pc can be translated now, though it could not when the trap fragment was built.
+ * The engine is not notified if a mapping becomes executable that was not before.  If the code can
+ * be translated, kill the trap fragment.
  */
 static int has_come(u64 pc)
 {
@@ -170,14 +180,20 @@ u8 *dispatch_trap(struct tls *t)
 	}
 	switch (x86_decode(&in, raw, (unsigned int)got)) {
 	case -1:
-		/* Faults when the processor fetches it. */
+		/*
+		 * Jump to the address: the processor raises the fault when it fetches the
+		 * instruction.
+		 */
 		return (u8 *)x->target;
 	case 0:
 		return gate_undefined;
 	default:
 		if (in.attr & X86_A_WRGSBASE)
 			return write_gs_base(t, &in, x->target + in.len);
-		/* A known limit: it cannot be rewritten to not use gs, r15 or rip (mangle.c). */
+		/*
+		 * A known limit: the instruction cannot be rewritten without gs, r15 or rip
+		 * (mangle.c).
+		 */
 		if (!mangle_supported(&in))
 			fatal("instruction at %lx (opcode %x, map %u) is not supported",
 			      x->target, in.opcode, in.map);

@@ -11,9 +11,9 @@
 #include "code_cache.h"
 
 /**
- * struct dispatch_handlers - what the dispatcher leaves to the layer above
+ * struct dispatch_handlers - functions of the os layer that the dispatcher calls
  * @syscall: execute a system call of the application; returns the cache address to enter
- * @deliver: deliver the signals that wait, so that t->pending is 0
+ * @deliver: deliver all waiting signals; afterwards t->pending is 0
  */
 struct dispatch_handlers {
 	u8 *(*syscall)(struct tls *t);
@@ -27,7 +27,9 @@ u8 *dispatch_miss(struct tls *t);
 u8 *dispatch_trap(struct tls *t);
 u8 *dispatch_syscall(struct tls *t);
 u8 *dispatch_resume(struct tls *t);
-/** dispatch_to() - continue at @pc; @known: registers that recovery knows there */
+/**
+ * dispatch_to() - get the cache address to continue at @pc; @known: registers that recovery knows
+ */
 u8 *dispatch_to(struct tls *t, u64 pc, u16 known);
 struct exit *dispatch_exit_taken(const struct tls *t);
 

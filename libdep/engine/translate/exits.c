@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Exits of a fragment: emits branches, the code that ends the record, and the exit stubs, which
- * enter the dispatcher while an exit is not linked.
+ * Exits of a fragment: emits branches, the code that ends a record, and exit stubs, which enter the
+ * dispatcher as long as an exit is not linked.
  */
 #include "translate.h"
 #include "libdep/engine/record/record.h"
@@ -22,7 +22,7 @@ static void push_return_address(struct build *b, u64 ret)
 		emit32(&b->e, (u32)ret);
 		return;
 	}
-	/* One 8-byte store: with two halves the load by the return would stall. */
+	/* Push by one 8-byte store: after two 4-byte stores, the load by the return would stall. */
 	emit8(&b->e, 0xff);
 	emit8(&b->e, 0x35);
 	emit32(&b->e, 0);
@@ -117,7 +117,7 @@ void exits_emit_branch(struct build *b, unsigned int n, struct build_exit *x)
 		x->jcc = e->p - 4;
 		return;
 	}
-	/* loop family: only rel8; jump over a jump */
+	/* loop and jrcxz have only an 8-bit displacement: let them jump over a jump */
 	if (bi->in.attr & X86_A_ADDR32)
 		emit8(e, 0x67);
 	emit8(e, bi->in.opcode);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Index of fragments by application pc, with the versions of each, and removal by address range.
+ * Index of fragments by application pc, with all versions of a pc, and removal of fragments by
+ * address range.
  */
 #include "translate.h"
 #include "libdep/engine/hooks/hooks.h"
@@ -10,17 +11,19 @@
 #define MAX_VERSIONS	6
 
 /*
- * Open addressing.  Most lookups find nothing; the tag lets them end without reading a fragment.
+ * Hash table with open addressing.  Most lookups find nothing; the tag lets them end without
+ * reading a fragment.
  */
 struct slot {
-	u32 tag;		/* from the hash of the pc */
-	u32 frag;		/* heap_ref(); 0: free; GONE: the fragment was killed */
+	u32 tag;		/* part of the hash of the fragment's pc */
+	/* heap_ref() of the fragment; 0: slot is free; GONE: the fragment was killed */
+	u32 frag;
 };
 
 #define GONE	1u
 
 static struct slot *slots;
-static u32 nslots, used;	/* used: not free */
+static u32 nslots, used;	/* used: number of slots that are not free */
 
 static u64 hash(u64 pc)
 {
@@ -72,8 +75,8 @@ void frag_insert(struct frag *f)
 }
 
 /*
- * Return the next version of @pc, or NULL.  *@at is the position: first_slot(pc) at first, updated
- * by each call.
+ * Return the next version of @pc, or NULL.  *@at is the position in the table: first_slot(pc)
+ * before the first call, updated by each call.
  */
 static struct frag *next_version(u64 pc, u32 *at)
 {
@@ -104,7 +107,10 @@ static unsigned int count_bits(u32 mask)
 	return n;
 }
 
-/* Whether the code is still the one that @f was made from; only for untracked code. */
+/*
+ * Whether the application's code is still the same as when @f was translated; only for untracked
+ * code.
+ */
 static int source_matches(struct frag *f)
 {
 	const u8 *len = frag_lens(f), *want = heap_at(f->source);
@@ -124,8 +130,8 @@ static int source_matches(struct frag *f)
 }
 
 /*
- * Versions are built on demand: one for @known, unless an existing version uses all relevant
- * registers of it, or the maximal number of versions is reached.
+ * Find a version of @pc, or build one on demand.  A version for @known is built unless an existing
+ * version uses all relevant registers of @known, or the maximal number of versions is reached.
  */
 struct frag *frag_get(u64 pc, u16 known, int call)
 {

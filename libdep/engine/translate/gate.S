@@ -28,7 +28,7 @@
 	mov	%gs:TLS_STACK, %rsp
 	pushfq
 	popq	%gs:TLS_FLAGS
-	/* The engine runs with DF, AC and TF clear. */
+	/* The engine's code runs with the flags DF, AC and TF clear. */
 	pushq	$0x202
 	popfq
 	mov	%gs:TLS_SELF, %rdi
@@ -54,7 +54,7 @@ gate_trap:
 	call	dispatch_trap
 	jmp	enter
 
-	/* An indirect branch found no landing: rcx = target. */
+	/* Entered when an indirect branch has found no landing stub; rcx has the target. */
 	.macro MISS dispatch
 	mov	%rcx, %gs:TLS_IBTARGET
 	mov	%gs:TLS_IND0, %rcx
@@ -75,7 +75,9 @@ gate_miss:
 gate_miss_return:
 	MISS	dispatch_miss_return
 
-	/* Continue with the state in TLS_REGS and resume_pc: after a signal, or in a new thread. */
+	/*
+	 * Continue with the state in TLS_REGS and t->resume_pc, after a signal or in a new thread.
+	 */
 	.globl	gate_resume
 gate_resume:
 	mov	%gs:TLS_STACK, %rsp
@@ -83,8 +85,9 @@ gate_resume:
 	call	dispatch_resume
 
 	/*
-	 * Enter the cache at rax.  Up to the jump, the application's state is still in the TLS
-	 * block.  The handler of a signal that arrives here restarts the entry at gate_resume.
+	 * Enter the code cache at the address in rax.  Until the jump, the application's state is
+	 * still in the TLS block, so the handler of a signal that arrives here restarts the entry
+	 * at gate_resume.
 	 */
 	.globl	gate_enter
 	.globl	gate_enter_end
@@ -103,7 +106,7 @@ gate_enter:
 	jmp	*%gs:TLS_TARGET
 gate_enter_end:
 
-	/* Executed instead of an instruction that cannot be decoded; see dispatch_trap(). */
+	/* Executed in place of an instruction that cannot be decoded; see dispatch_trap(). */
 	.globl	gate_undefined
 gate_undefined:
 	ud2

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Landings: targets of indirect branches in the cache.
+ * Landing stubs: targets of indirect branches in the code cache.
  *
  * An indirect branch loads its target into rcx and jumps through a branch table (branch_lookup.c)
- * to a landing.  The landing compares rcx with its own application address, without changing a flag
- * (lea, then jrcxz or loop).  If they differ, it continues with the next landing of the same bucket
- * (branch_table.c); the last one enters the dispatcher.  A landing is valid for an address, not for
- * a translation, so it is never freed.
+ * to a landing stub.  The stub compares rcx with its own application address, without changing a
+ * flag (lea, then jrcxz or loop).  If they differ, it continues with the next stub of the same
+ * bucket (branch_table.c); the last stub of the bucket enters the dispatcher.  A landing stub is
+ * valid for an address, not for a translation, so it is never freed.
  *
- * Returns have a table of their own.  The landing of a call's return is directly after the native
+ * Returns have a separate table.  The landing stub of a call's return is directly after the native
  * call, where the processor's return predictor expects it (call_stub.c).
  */
 #include "translate.h"
@@ -33,8 +33,9 @@ static int has_bmi2(void)
 }
 
 /*
- * On AMD's processors loop is one operation, on Intel's about ten (Agner Fog's instruction
- * tables); jrcxz is two on both, and branches if the landing is the right one.
+ * Whether the processor has a fast loop instruction.  On AMD's processors it is one operation, on
+ * Intel's about ten (Agner Fog's instruction tables); jrcxz is two on both, and branches if the
+ * landing stub is the right one.
  */
 static int has_fast_loop(void)
 {
@@ -67,9 +68,9 @@ void landing_emit_mismatch_exit(struct build *b)
 }
 
 /*
- * Emit rcx -= pc; for loop, rcx -= pc - 1.  It uses a displacement if @pc is small.  A return comes
- * with the landing's cache address in rdx, from which pc is computed if it is near; otherwise rdx
- * is loaded with a constant.
+ * Emit rcx -= pc; with the loop instruction, rcx -= pc - 1.  If @pc is small, it is a displacement.
+ * A return comes with the landing stub's cache address in rdx, from which pc is computed if the two
+ * are near; otherwise rdx is loaded with a constant.
  */
 static void emit_subtract(struct build *b, int is_return)
 {
@@ -100,8 +101,9 @@ void landing_emit(struct build *b, int is_return)
 	emit_state(b, STATE_LAND, b->n, X86_NONE, X86_NONE, X86_NONE);
 	if (is_return) {
 		/*
-		 * mov [rsp-8], rcx: restore the return address, which was replaced by a
-		 * cache address.  By the ABI this memory is dead, but some programs read it.
+		 * mov [rsp-8], rcx: restore the return address, which was replaced by a cache
+		 * address.  By the ABI, memory below rsp is not used any more, but some programs
+		 * read it.
 		 */
 		struct emit_operand slot = { .base = X86_RSP, .index = X86_NONE, .disp = -8 };
 
@@ -109,7 +111,7 @@ void landing_emit(struct build *b, int is_return)
 	}
 	emit_subtract(b, is_return);
 	if (by_loop) {
-		/* loop back to the mismatch exit, emitted by landing_emit_mismatch_exit() */
+		/* loop to the mismatch exit, which landing_emit_mismatch_exit() has emitted */
 		emit_state(b, STATE_LAND_LOOP, b->n, X86_NONE, X86_NONE, X86_NONE);
 		emit8(e, 0xe2);
 		emit8(e, (u8)(b->start - (e->p + 1)));
@@ -180,14 +182,14 @@ static void build_landing(u64 pc, int is_return, int inlined)
 	landing_emit(b, is_return);
 	/* Cannot happen: the tables have room for this. */
 	if (!build_commit(b))
-		fatal("cannot build a landing for %lx", pc);
+		fatal("cannot build the landing stub of %lx: a build table is full", pc);
 	at = landing_place(b);
 	landing_build_tail(pc, b->arena, inlined ? AFTER_JUMP : AFTER_NOTHING);
-	/* Last: from now on threads reach the landing. */
+	/* Set the table entry last: from now on threads reach the landing stub. */
 	table_set(is_return ? T_RETURN : T_JUMP, pc, &at);
 }
 
-/* Build the code behind a landing for @pc as a linkable jump to the fragment. */
+/* Build the code after the landing stub of @pc as a linkable jump to the fragment of @pc. */
 static void build_link(u64 pc, struct arena *a)
 {
 	struct build *b = build_stub(pc, a);
@@ -197,9 +199,9 @@ static void build_link(u64 pc, struct arena *a)
 	};
 	emit_state(b, STATE_EXIT_DONE, 0, 0, X86_NONE, X86_NONE);
 	b->exits[0].patch = exits_emit_linkable(b, 0xe9);
-	/* Cannot happen, as above. */
+	/* Cannot happen: the tables have room for this. */
 	if (!build_commit(b))
-		fatal("cannot build a link to %lx", pc);
+		fatal("cannot build the jump to the fragment of %lx: a build table is full", pc);
 }
 
 void landing_build_tail(u64 pc, struct arena *a, enum after after)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Links: the jump or call of an exit is patched to its target fragment by one aligned store, while
- * other threads can execute it.
+ * Links: the jump or call of an exit is patched to lead to its target fragment, by one aligned
+ * store, while other threads may execute it.
  */
 #include "code_cache.h"
 #include "libdep/x86/emit.h"
@@ -16,7 +16,9 @@ static int near(const u8 *field, const u8 *target)
 	return fits32(target - (field + 4));
 }
 
-/* Emit jmp [rip+2], nop, nop, .quad target: for a target in an arena out of reach of rel32. */
+/*
+ * Emit jmp [rip+2], nop, nop, .quad target: a jump to a target in an arena out of reach of rel32.
+ */
 static u8 *veneer(const u8 *from, const u8 *target, int must)
 {
 	static const u8 jmp[8] = { 0xff, 0x25, 0x02, 0, 0, 0, 0x90, 0x90 };
@@ -41,13 +43,16 @@ static void take_out(struct exit *x)
 	x->to = 0;
 }
 
-/* A native call is linked to the call entry, 5 bytes earlier, which drops its return address. */
+/*
+ * Link exit @x to fragment @to.  A native call is linked to the call entry, 5 bytes before the
+ * entry, which drops the call's return address.
+ */
 void exit_link(struct exit *x, struct frag *to)
 {
 	u8 *target = frag_entry(to) - (x->call == CALL_NATIVE ? EMIT_LEA_RSP_LEN : 0);
 	u8 *field = frag_code(exit_frag(x), x->patch);
 
-	/* A fragment whose source must be compared is entered by the dispatcher only. */
+	/* Only the dispatcher may enter a fragment whose source must be compared at each entry. */
 	if (!x->patch || (x->thunk && exit_frag(x)->dead) || to->source) {
 		exit_unlink(x);
 		return;
@@ -55,9 +60,9 @@ void exit_link(struct exit *x, struct frag *to)
 	if (!near(field, target)) {
 		target = veneer(field, target, !x->thunk);
 		if (!target) {
-			/* A full arena has a reserve for 4,096 of these. */
+			/* A full arena still has a reserve for 4,096 such jumps. */
 			if (!x->thunk)
-				fatal("no room for a jump to another arena");
+				fatal("code cache arena has no room for a jump to another arena");
 			exit_unlink(x);
 			return;
 		}
@@ -70,7 +75,7 @@ void exit_link(struct exit *x, struct frag *to)
 	store_rel32(field, target);
 }
 
-/* Let the exit lead to its exit stub again; an exit without one stays linked. */
+/* Make the exit lead to its exit stub again; an exit without exit stub stays linked. */
 void exit_unlink(struct exit *x)
 {
 	if (!x->to || !x->thunk)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Mangling: rewrites instructions that cannot be copied unchanged.  These name r15, which is the
- * record pointer (see also reserved_reg.c), are gs-relative, although gs addresses the TLS block,
- * or are rip-relative.
+ * Mangling: rewrites instructions that cannot be copied unchanged: those that name r15, which is
+ * the record pointer (see also reserved_reg.c), those that are gs-relative, since gs addresses the
+ * TLS block, and those that are rip-relative.
  */
 #include "translate.h"
 
@@ -10,8 +10,8 @@
 #define SEG_GS	0x65
 
 /*
- * Only a ModRM operand: gs means nothing to push, pop, stos, lea or a register operand.
- * Not by nmem: clflush references nothing, but can fault.
+ * Whether a ModRM operand is gs-relative.  A gs prefix has no effect on push, pop, stos, lea or a
+ * register operand.  in->nmem is not tested: clflush references no memory, but can fault.
  */
 int mangle_gs(const struct build_insn *bi)
 {
@@ -35,7 +35,10 @@ static int out_of_reach(const struct build *b, const struct build_insn *bi)
 	return rel > 0x7fff0000ll || rel < -0x7fff0000ll;
 }
 
-/* A gs-relative operand without ModRM: an absolute address or an implicit base. */
+/*
+ * Whether a gs-relative operand is not a ModRM operand: an absolute address or an implicit base
+ * register.
+ */
 int mangle_implicit_gs(const struct x86_insn *in)
 {
 	for (unsigned int i = 0; i < in->nmem; i++)
@@ -46,14 +49,14 @@ int mangle_implicit_gs(const struct x86_insn *in)
 
 int mangle_needed(const struct build_insn *bi)
 {
-	/* What always faults does so before it looks at an operand. */
+	/* Instructions of kind X86_INT fault before they access an operand. */
 	if (bi->in.kind == X86_INT)
 		return 0;
 	return (bi->in.attr & (X86_A_RIPREL | X86_A_RDGSBASE)) || mangle_gs(bi) ||
 	       mangle_implicit_gs(&bi->in) || r15_named(&bi->in);
 }
 
-/* The base register of a gs-relative operand that is not a ModRM operand. */
+/* Get the base register of a gs-relative operand that is not a ModRM operand. */
 static u8 implicit_base(const struct x86_insn *in)
 {
 	for (unsigned int i = 0; i < in->nmem; i++)
@@ -67,25 +70,25 @@ int mangle_supported(const struct x86_insn *in)
 {
 	int gs = 0;
 
-	/* wrgsbase: dispatch_trap() does it, since the stream needs an event */
+	/* dispatch_trap() emulates wrgsbase, since the stream needs an event */
 	if (in->attr & X86_A_WRGSBASE)
 		return 0;
 	if (in->kind == X86_FAR || in->kind == X86_XBEGIN || in->attr & X86_A_BRANCH16)
 		return 0;
-	/* mov fs/gs, pop fs/gs, lfs, lgs: they would replace our gs base */
+	/* mov fs/gs, pop fs/gs, lfs, lgs would replace the engine's gs base */
 	if (in->kind == X86_NORMAL && in->attr & X86_A_MOVSEG &&
 	    !(in->map == 0 && in->opcode == 0x8e && ((in->modrm >> 3) & 7) < 4))
 		return 0;
 	for (unsigned int i = 0; i < in->nmem; i++)
 		gs |= in->mem[i].seg == X86_SEG_GS;
-	/* gs with a vector index, or with a truncated implicit operand */
+	/* gs with a vector index, or an implicit operand with a 32-bit address */
 	if (gs && (in->attr & (X86_A_GATHER | X86_A_SCATTER) ||
 		   ((!in->off_modrm || implicit_base(in) != X86_NONE) && in->attr & X86_A_ADDR32)))
 		return 0;
 	return 1;
 }
 
-/* A register of @choice that instruction @in does not touch. */
+/* Pick a register of @choice, other than @not, that instruction @in does not use. */
 static u8 pick(const struct x86_insn *in, const u8 *choice, unsigned int n, u8 not)
 {
 	u16 used = in->gpr_read | in->gpr_write;
@@ -93,7 +96,7 @@ static u8 pick(const struct x86_insn *in, const u8 *choice, unsigned int n, u8 n
 	for (unsigned int i = 0; i < n; i++)
 		if (!(used & X86_BIT(choice[i])) && choice[i] != not)
 			return choice[i];
-	fatal("no scratch register for opcode %x", in->opcode);
+	fatal("no free scratch register for an instruction with opcode %x", in->opcode);
 }
 
 static u8 pick_high(const struct x86_insn *in, u8 not)
@@ -103,7 +106,10 @@ static u8 pick_high(const struct x86_insn *in, u8 not)
 	return pick(in, choice, sizeof(choice), not);
 }
 
-/* Registers that can be a base without REX and without SIB; rbp for cmpxchg16b. */
+/*
+ * Pick a register that can be a base without REX prefix and without SIB byte; rbp is needed for
+ * cmpxchg16b.
+ */
 static u8 pick_low(const struct x86_insn *in)
 {
 	static const u8 choice[] = {
@@ -117,9 +123,9 @@ static u8 pick_low(const struct x86_insn *in)
 struct edit {
 	u8 b[24];
 	u8 len;
-	u8 modrm;	/* offset, 0 = none */
+	u8 modrm;	/* offset of the ModRM byte in b; 0: none */
 	u8 sib, opcode, vex;
-	u8 rex;		/* offset + 1, 0 = none */
+	u8 rex;		/* 1 + offset of the REX prefix; 0: none */
 };
 
 static void edit_begin(struct edit *ed, const struct build_insn *bi)
@@ -148,7 +154,7 @@ static void set3(u8 *byte, unsigned int shift, u8 reg)
 	*byte = (u8)((*byte & ~(7u << shift)) | (u32)(reg & 7) << shift);
 }
 
-/* Put register @s wherever r15 is named. */
+/* Replace r15 by register @s in all register fields. */
 static void edit_replace_r15(struct edit *ed, const struct x86_insn *in, u8 s)
 {
 	if (in->f_reg == X86_R15)
@@ -162,21 +168,27 @@ static void edit_replace_r15(struct edit *ed, const struct x86_insn *in, u8 s)
 	if (in->f_opc == X86_R15)
 		set3(&ed->b[ed->opcode], 0, s);
 	if (in->f_vvvv == X86_R15) {
-		/* vvvv is inverted; VEX2 has it in byte 1, the others in byte 2 */
+		/*
+		 * The field vvvv is inverted; a 2-byte VEX prefix has it in byte 1, other prefixes
+		 * in byte 2.
+		 */
 		u8 at = (u8)(ed->vex - 1 + (ed->b[ed->vex - 1] == 0xc5 ? 1 : 2));
 
 		set3(&ed->b[at], 3, (u8)~s);
 	}
 }
 
-/* Make the ModRM operand [s], s a low register. */
+/* Replace the ModRM operand by [@s]; @s is a register of pick_low(). */
 static void edit_simple_operand(struct edit *ed, const struct x86_insn *in, u8 s)
 {
 	unsigned int extra = (in->off_sib ? 1u : 0) + in->disp_len, at = ed->modrm + 1u;
 
 	ed->b[ed->modrm] = (u8)((ed->b[ed->modrm] & 0x38) | s);
 	if (s == X86_RBP) {
-		/* With a displacement of 0; there is room, for it is no lone base. */
+		/*
+		 * [rbp] needs a displacement of 0.  There is room for this byte: the operand had
+		 * more than a base.
+		 */
 		ed->b[ed->modrm] |= 0x40;
 		ed->b[at++] = 0;
 		extra--;
@@ -189,15 +201,18 @@ static void edit_simple_operand(struct edit *ed, const struct x86_insn *in, u8 s
 		ed->b[ed->vex] |= 0x60;
 }
 
-/* Bytes that are legacy prefixes; REX, VEX and the opcode have bytes of the same values. */
+/*
+ * Number of legacy prefix bytes; REX, VEX and the opcode follow, whose bytes can have the same
+ * values.
+ */
 static unsigned int prefix_bytes(const struct edit *ed)
 {
 	return ed->vex ? ed->vex - 1u : ed->rex ? ed->rex - 1u : ed->opcode;
 }
 
 /*
- * Prefixes may be repeated.  A REX before another prefix means nothing, but would if
- * that went: those go always.
+ * Remove all copies of @prefix, since prefixes may be repeated.  Also remove REX prefixes before
+ * other prefixes: they have no effect, but would if the prefix after them were removed.
  */
 static void edit_drop_prefix(struct edit *ed, u8 prefix)
 {
@@ -221,7 +236,7 @@ static void edit_drop_prefix(struct edit *ed, u8 prefix)
 	}
 }
 
-/* The 32-bit form clears bits 63:32 of its destination. */
+/* Emulate rdgsbase.  Its 32-bit form clears bits 63:32 of the destination. */
 static void mangle_rdgsbase(struct build *b, unsigned int n)
 {
 	void (*load)(struct emit *e, u8 reg, u32 off) =
@@ -242,7 +257,7 @@ static void mangle_rdgsbase(struct build *b, unsigned int n)
 	emit_load_gs(e, X86_RAX, TLS_SPILL0);
 }
 
-/* mov between rax and an absolute address after gs: through [sa] */
+/* Emit a mov between rax and an absolute gs-relative address by a mov through [rcx]. */
 static void mangle_gs_moffs(struct build *b, unsigned int n)
 {
 	const struct build_insn *bi = &b->ins[n];
@@ -269,7 +284,10 @@ static void mangle_gs_moffs(struct build *b, unsigned int n)
 	emit_load_gs(e, X86_RDX, TLS_SPILL1);
 }
 
-/* Strings, xlat, maskmov: the base register carries the gs base while it runs. */
+/*
+ * Emit a string instruction, xlat or maskmov with gs-relative operand: add the gs base to its base
+ * register while it runs.
+ */
 static void mangle_gs_implicit(struct build *b, unsigned int n, u8 base)
 {
 	const struct build_insn *bi = &b->ins[n];
@@ -298,7 +316,10 @@ static void mangle_gs_implicit(struct build *b, unsigned int n, u8 base)
 	emit_load_gs(e, s, TLS_SPILL0);
 }
 
-/* sa = address of the ModRM operand without its segment; r15 has become @s15 */
+/*
+ * Emit code that loads the address of the ModRM operand, without its segment base, to @sa.  @s15 is
+ * the register that replaces r15.
+ */
 static void emit_address(struct build *b, const struct build_insn *bi, u8 sa, u8 s15)
 {
 	const struct x86_insn *in = &bi->in;
@@ -310,7 +331,7 @@ static void emit_address(struct build *b, const struct build_insn *bi, u8 sa, u8
 		.disp = in->disp,
 	};
 
-	/* pop's address is formed after rsp has moved */
+	/* pop computes its address after it has increased rsp */
 	if (in->enc == X86_LEGACY && in->map == 0 && in->opcode == 0x8f && in->base == X86_RSP)
 		m.disp += in->mem[0].size;
 	if (in->attr & X86_A_RIPREL)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The table has mappings in ascending order that do not overlap: all executable ones; and shared
- * ones and those of the first bytes of files, which are needed if mprotect() makes a mapping
- * executable.  A mapping that is not in it is private and not executable, unless the table has
- * been full.
+ * The table has mappings in ascending order that do not overlap: all executable mappings; and
+ * shared mappings and mappings of the first bytes of files, which are needed if mprotect() makes a
+ * mapping executable.  A mapping that is not in the table is private and not executable, unless the
+ * table has once been full.
  */
 #include "mapping_table.h"
 #include "code_cache.h"
@@ -17,17 +17,18 @@
 #define MREMAP_DONTUNMAP 4
 #define READ_IMPLIES_EXEC 0x0400000
 
-/* All under frag_lock. */
+/* All of the following is protected by frag_lock. */
 static struct tracked table[MAX_TRACKED];
 static u32 n;
 static u64 now;
-static int lossy;		/* the table has been full: unknown mappings may be shared */
+/* 1: the table was once full, so an unknown mapping may be shared */
+static int lossy;
 static int implies_exec;
-static u32 path_cache[256];	/* heap_ref() by the hash of the name, 0: none */
+static u32 path_cache[256];	/* heap_ref() of paths, indexed by the hash of the path; 0: none */
 
-/* ---- the table ---- */
+/* ---- the table of mappings ---- */
 
-/* The first entry that ends after @addr. */
+/* Index of the first entry that ends after @addr. */
 static u32 first_behind(u64 addr)
 {
 	u32 lo = 0, hi = n;
@@ -49,7 +50,7 @@ static void take_out(u32 i)
 	memmove(&table[i], &table[i + 1], (n - i) * sizeof(table[0]));
 }
 
-/* Remove an entry without which only the name of a mapping may be missing later. */
+/* Remove an entry that is needed only for the name of a mapping.  Return: 0 if there is none. */
 static int evict(void)
 {
 	for (u32 i = 0; i < n; i++) {
@@ -89,7 +90,7 @@ static void put(const struct tracked *t)
 	n++;
 }
 
-/* The part of @t from @start to @end. */
+/* Return the part of mapping @t from @start to @end. */
 static struct tracked part(const struct tracked *t, u64 start, u64 end)
 {
 	struct tracked p = *t;
@@ -101,7 +102,7 @@ static struct tracked part(const struct tracked *t, u64 start, u64 end)
 	return p;
 }
 
-/* Split the entry that contains @addr there, if it was made at or before @stamp. */
+/* Split the entry that contains @addr at this address, if the entry's stamp is not after @stamp. */
 static void split(u64 stamp, u64 addr)
 {
 	u32 i = first_behind(addr);
@@ -110,7 +111,10 @@ static void split(u64 stamp, u64 addr)
 	if (i == n || table[i].start >= addr || table[i].stamp > stamp)
 		return;
 	if (n == MAX_TRACKED && !evict()) {
-		/* Rather forget a mapping than believe in a wrong one: it can be looked up. */
+		/*
+		 * Remove the mapping rather than keep a wrong one: it can be looked up in
+		 * /proc/self/maps.
+		 */
 		lossy = 1;
 		take_out(i);
 		return;
@@ -151,7 +155,7 @@ static u8 effective(u64 prot)
 	return (u8)(prot & K_PROT_ANY);
 }
 
-/* ---- files ---- */
+/* ---- names of mapped files ---- */
 
 /* Convert a device number from stat's format to that of struct map_line. */
 static u64 maps_dev(u64 dev)
@@ -160,8 +164,8 @@ static u64 maps_dev(u64 dev)
 }
 
 /*
- * Names are never freed, since entries share them.  The cache keeps a program that loads the same
- * libraries again and again from using up the heap.
+ * Copy a file name to the heap.  Names are never freed, since entries share them.  The cache
+ * prevents a program that loads the same libraries again and again from exhausting the heap.
  */
 static u32 keep_path(const char *path, u64 len)
 {
@@ -182,7 +186,7 @@ static u32 keep_path(const char *path, u64 len)
 	return *cached;
 }
 
-/* The name of file @fd; none without /proc. */
+/* Get the name of file @fd; 0 without /proc. */
 static u32 path_of(u64 fd)
 {
 	static char path[4096];
@@ -202,11 +206,14 @@ static void name_file(struct tracked *t, u64 fd)
 		return;
 	t->dev = maps_dev(st.dev);
 	t->inode = st.inode;
-	/* A file that becomes executable by mprotect() is looked up then: see code_map.c. */
+	/*
+	 * The name of a mapping that mprotect() makes executable is looked up at that time
+	 * (code_map.c).
+	 */
 	t->path = t->prot & K_PROT_EXEC ? path_of(fd) : 0;
 }
 
-/* ---- calls ---- */
+/* ---- system calls that change mappings ---- */
 
 u64 track_begin(void)
 {
@@ -246,7 +253,7 @@ void track_unmapped(u64 stamp, u64 start, u64 end)
 	unlock(&frag_lock);
 }
 
-/* Between entries is what was private, and nobody's. */
+/* Add a mapping that was not in the table because it was private and not executable. */
 static void add_unknown(u64 start, u64 end, u8 prot, u8 grows)
 {
 	struct tracked t = {
@@ -282,7 +289,7 @@ void track_protected(u64 start, u64 end, u64 prot)
 		}
 		add_unknown(at, i < n && table[i].start < end ? table[i].start : end, p,
 			    grows && at == start);
-		/* It may not have found room. */
+		/* add_unknown() may have found no room in the table. */
 		i = first_behind(at);
 		at = i < n && table[i].start <= at ? table[i].end :
 		     i < n && table[i].start < end ? table[i].start : end;
@@ -317,7 +324,10 @@ static void extend(u64 from, u64 len, u64 new_len, u64 stamp)
 		table[i].end = from + new_len;
 }
 
-/* What the range had, as far as the new one is as long; it grows by more of the last. */
+/*
+ * Enter the mappings of a moved range at the new address.  If the range shrinks, cut them off at
+ * the new length; if it grows, extend the last one.
+ */
 static void put_moved(const struct tracked_range *r, u64 from, u64 to, u64 len, u64 new_len)
 {
 	for (u32 i = 0; i < r->n; i++) {
@@ -341,7 +351,7 @@ void track_moved(u64 stamp, u64 start, const u64 a[6], const struct tracked_rang
 	lock(&frag_lock);
 	if (start != from) {
 		forget(TRACK_ANY, start, start + new_len);
-		/* With no length it is a shared mapping that is there once more. */
+		/* With a length of 0, mremap() maps a shared mapping a second time. */
 		put_moved(r, from, start, len ? len : new_len, new_len);
 		if (!(a[3] & MREMAP_DONTUNMAP))
 			forget(stamp, from, from + len);
@@ -388,7 +398,7 @@ void track_personality(void)
 	implies_exec = ret > 0 && ret & READ_IMPLIES_EXEC;
 }
 
-/* ---- the beginning ---- */
+/* ---- mappings that exist when the engine starts ---- */
 
 static void add_line(const struct map_line *l)
 {
@@ -422,9 +432,12 @@ void track_init(void)
 	track_personality();
 }
 
-/* ---- finding ---- */
+/* ---- lookup of a mapping ---- */
 
-/* Whether a mapping that grows downwards has grown to @addr: memory up to @t is mapped. */
+/*
+ * Whether mapping @t, which grows downwards, has grown to @addr: all pages from @addr to @t are
+ * mapped.
+ */
 static int has_grown(const struct tracked *t, u64 addr)
 {
 	u64 at = addr & ~(u64)(ADEPT_PAGE - 1);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The application's r15.  It is kept in a slot of the TLS block, since the register itself is the
- * record pointer.
+ * The application's r15.  Its value is kept in a slot of the TLS block, since the register itself
+ * is the record pointer.
  *
- * If r15 is a plain operand, the instruction can use the slot in memory instead.  Otherwise a
- * scratch register holds r15.  It is spilled before the first such instruction and kept for as many
- * instructions as do not use it, because r15 is rarely used only once.  The slot is always up to
- * date.
+ * If r15 is a plain operand, the instruction can use the memory slot instead.  Otherwise a scratch
+ * register holds r15's value.  It is spilled before the first such instruction, and keeps the value
+ * for as many instructions as do not use the scratch register, because r15 is rarely used only
+ * once.  The slot is always up to date.
  */
 #include "translate.h"
 #include "libdep/engine/record/record.h"
@@ -18,18 +18,21 @@ int r15_named(const struct x86_insn *in)
 	       (in->index == X86_R15 && !(in->attr & (X86_A_GATHER | X86_A_SCATTER)));
 }
 
-/* ---- its slot as an operand ---- */
+/* ---- the memory slot of r15 as an operand ---- */
 
 /*
- * rol and ror by a constant.  Where that is not 1 the overflow flag is undefined, and there
- * are processors that leave another one after them for memory than for a register.
+ * rol and ror by a constant.  If the constant is not 1, the overflow flag is undefined, and some
+ * processors set it differently for a memory operand than for a register.
  */
 static int is_rotate(const struct x86_insn *in)
 {
 	return in->opcode == 0xc1 && (in->modrm & 0x38) < 0x10;
 }
 
-/* May rm = r15 become memory?  Same meaning, and nothing to zero-extend. */
+/*
+ * Whether the rm operand, which is r15, can be replaced by its memory slot: the instruction has the
+ * same effect, and no upper half must be cleared.
+ */
 static int rm_can_be_slot(const struct x86_insn *in)
 {
 	u8 op = in->opcode;
@@ -61,8 +64,9 @@ static int rm_can_be_slot(const struct x86_insn *in)
 }
 
 /*
- * A segment prefix that means nothing to a register operand would to the slot, and
- * with every idle prefix the instruction could become longer than 15 bytes.
+ * Whether @prefix must be removed when a register operand becomes memory.  A segment prefix has no
+ * effect on a register operand but would change the address of the slot, and with all unused
+ * prefixes the instruction could become longer than 15 bytes.
  */
 static int is_idle(const struct x86_insn *in, u8 prefix, int *have66)
 {
@@ -107,7 +111,7 @@ static void emit_push_pop_slot(struct build *b, int pop)
 	emit32(e, TLS_R15);
 }
 
-/* op [slot], 0: 83 with extension @ext */
+/* Emit an instruction with opcode 83 and opcode extension @ext: op [slot], 0. */
 static void emit_slot_zero(struct build *b, u8 ext, int wide)
 {
 	struct emit *e = &b->e;
@@ -125,13 +129,13 @@ static void emit_slot_zero(struct build *b, u8 ext, int wide)
 enum slot_form {
 	SLOT_NONE,
 	SLOT_PUSH_POP,
-	SLOT_RM,	/* as rm operand, where it is already */
-	SLOT_REVERSED,	/* as rm operand, the other one becoming the reg operand */
-	SLOT_TEST,	/* test r15, r15: cmp [slot], 0 */
-	SLOT_CLEAR,	/* xor r15, r15: and [slot], 0 */
+	SLOT_RM,	/* the slot replaces the rm operand */
+	SLOT_REVERSED,	/* the slot becomes the rm operand, and the other operand the reg operand */
+	SLOT_TEST,	/* test r15, r15 becomes cmp [slot], 0 */
+	SLOT_CLEAR,	/* xor r15, r15 becomes and [slot], 0 */
 };
 
-/* The opcode with the direction of its operands reversed, 0 for none. */
+/* Get the opcode for the operands in the reverse order; 0 if there is none. */
 static u8 reversed(const struct x86_insn *in)
 {
 	u8 op = in->opcode;
@@ -140,7 +144,7 @@ static u8 reversed(const struct x86_insn *in)
 		return op == 0x85 ? op : op ^ 2;
 	if (op != 0x89 && op != 0x8b && (op >= 0x40 || ((op & 7) != 1 && (op & 7) != 3)))
 		return 0;
-	/* Into r15, a 32-bit operation would have to clear the slot's upper half. */
+	/* A 32-bit operation on r15 would also have to clear the slot's upper half. */
 	return op & 2 && in->opsize != 8 ? 0 : op ^ 2;
 }
 
@@ -185,19 +189,22 @@ void r15_emit_slot_form(struct build *b, unsigned int n)
 		emit_slot_zero(b, 4, 1);
 		break;
 	case SLOT_NONE:
-		fatal("no slot form of opcode %x", in->opcode);
+		fatal("opcode %x cannot use the memory slot of r15 as operand", in->opcode);
 	}
 }
 
-/* ---- in a scratch register ---- */
+/* ---- r15 in a scratch register ---- */
 
 /*
- * r8 to r14, so that only the low three bits of a field change; r12 and r13 would need
- * other bytes after it.
+ * Scratch registers that can replace r15: r8 to r14, so that only the low three bits of a field
+ * change; not r12 and r13, which as base need another encoding of the operand.
  */
 static const u8 scratch[] = { X86_R11, X86_R10, X86_R9, X86_R8, X86_R14 };
 
-/* Only what the general way of mangle.c handles, and what falls through. */
+/*
+ * Whether a scratch register can hold r15 during instruction @n: this must be an instruction that
+ * mangle_with_scratch() handles, and no branch.
+ */
 static int can_be_held(const struct build *b, unsigned int n)
 {
 	const struct build_insn *bi = &b->ins[n];
@@ -213,7 +220,7 @@ static int needs_register(const struct build *b, unsigned int n)
 	return can_be_held(b, n) && r15_named(in) && (mangle_gs(&b->ins[n]) || !slot_form(in));
 }
 
-/* How many instructions from @n on would use @reg for r15; *@last is the last of them. */
+/* Count the instructions from @n on that would use @reg for r15; *@last is the last of them. */
 static unsigned int uses(const struct build *b, unsigned int n, u8 reg, unsigned int *last)
 {
 	unsigned int count = 0;
@@ -249,9 +256,10 @@ void reserved_reg_plan(struct build *b)
 				reg = scratch[i];
 			}
 		}
-		/* No instruction names that many; an error of the engine's. */
+		/* Cannot happen: no instruction uses that many registers. */
 		if (reg == X86_NONE)
-			fatal("no scratch register for opcode %x", b->ins[n].in.opcode);
+			fatal("no free scratch register for an instruction with opcode %x",
+			      b->ins[n].in.opcode);
 		memset(b->hold + n, reg, end - n + 1);
 		n = end;
 	}

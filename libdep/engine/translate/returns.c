@@ -2,15 +2,19 @@
 /*
  * Returns.
  *
- * A return is executed by a native ret, so that the processor's return predictor works.  Before
- * that, the application's return address on the stack is looked up and replaced by the address of
- * the landing after the native call (call_stub.c).  All returns of an arena share the code that
- * does this: it takes less cache, and the predictor works independently of the ret's address.
+ * A return is executed by a native ret, so that the processor's return predictor works.  Before the
+ * ret, the application's return address on the stack is looked up and replaced by the address of
+ * the landing stub after the native call (call_stub.c).  All returns of an arena share the code
+ * that does this: it takes less cache memory, and the prediction does not depend on the address of
+ * the ret.
  */
 #include "translate.h"
 #include "libdep/engine/record/record.h"
 
-/* On entry rcx has the return address, and TLS_IND0 the application's rcx. */
+/*
+ * Emit the shared return path.  On entry, rcx has the return address, and TLS_IND0 the
+ * application's rcx.
+ */
 static void emit_path(struct build *b)
 {
 	static const u8 swap[] = { 0x48, 0x89, 0x14, 0x24 };	/* mov [rsp], rdx */

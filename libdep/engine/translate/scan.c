@@ -9,7 +9,7 @@
 #include "libdep/engine/record/record.h"
 #include "libdep/engine/hooks/hooks.h"
 
-/* Conditional branches in one fragment; one more exit is needed at its end. */
+/* Maximal number of conditional branches in a fragment; the fragment's end needs one more exit. */
 #define MAX_BRANCHES	(MAX_EXITS - 2)
 
 static void add_exit(struct build *b, u8 kind, unsigned int ninsns, u64 target, int is_call)
@@ -24,8 +24,9 @@ static void add_exit(struct build *b, u8 kind, unsigned int ninsns, u64 target, 
 }
 
 /*
- * Code read ahead, so that instructions are not fetched one by one.  It ends at the end of a page:
- * pages that are fetched may be write-protected, and the next page may contain data.
+ * Code that was read ahead, so that instructions are not fetched one by one.  The buffer never
+ * crosses the end of a page: pages that are fetched may be write-protected, and the next page may
+ * contain data.
  */
 static struct {
 	u64 pc;
@@ -56,8 +57,9 @@ static size_t fetch(struct build *b, u64 pc, u8 *raw)
 }
 
 /*
- * When recording, a fragment continues even where another one begins, because a record should cover
- * many instructions.  Without records a second copy of the code would have no use.
+ * Whether to continue the fragment at @pc.  When recording, it continues even where another
+ * fragment begins, because a record should cover many instructions.  Without recording, a second
+ * translation of the code would have no use.
  */
 static int worth_going_on(u64 pc)
 {
@@ -72,7 +74,7 @@ static int seen(const struct build *b, u64 pc)
 	return 0;
 }
 
-/* Return: 1 to go on at *pc, 0 at the fragment's end. */
+/* Add instruction @bi.  Return: 1 to continue the scan at *@pc, 0 at the fragment's end. */
 static int scan_insn(struct build *b, struct build_insn *bi, u64 *pc)
 {
 	const struct x86_insn *in = &bi->in;
@@ -115,7 +117,10 @@ static int scan_insn(struct build *b, struct build_insn *bi, u64 *pc)
 		add_exit(b, ADEPT_X_SYSCALL, b->n, next, 0);
 		return 0;
 	case X86_INT:
-		/* int3 traps with rip after it, so a fragment must begin at that pc. */
+		/*
+		 * After int3 the trap's rip is the next instruction, so a fragment must begin
+		 * there.
+		 */
 		add_exit(b, ADEPT_X_DIRECT, b->n, next, 0);
 		return 0;
 	default:
@@ -137,14 +142,18 @@ void build_scan(struct build *b)
 		struct build_insn *bi = &b->ins[b->n];
 		size_t got = fetch(b, pc, bi->raw);
 
-		/* Hooked functions begin fragments.  fetch() has looked up those of the file. */
+		/*
+		 * A hooked function must begin a fragment.  fetch() has already looked up the
+		 * functions of the file.
+		 */
 		if (b->n && hook_at(pc))
 			break;
 		bi->pc = pc;
 		if (x86_decode(&bi->in, bi->raw, (unsigned int)got) <= 0) {
 			/*
-			 * Not decodable.  The fragment ends before it.  If the program gets here, a
-			 * fragment that begins here ends in a trap exit.
+			 * The instruction cannot be decoded, so the fragment ends before it.  If
+			 * the program gets here, a fragment that begins here raises the fault by a
+			 * trap exit.
 			 */
 			add_exit(b, b->n ? ADEPT_X_DIRECT : ADEPT_X_TRAP, b->n, pc, 0);
 			more = 0;

@@ -3,14 +3,15 @@
 #include "state_table.h"
 
 /*
- * A packed entry: the kind with the flags below, the distance of off from the previous entry (255:
- * off itself follows), and the fields that the flags name.
+ * Format of a packed entry: the kind with the flags below; the distance of off from the previous
+ * entry (255: off itself follows); and the fields that the flags name.
  */
-#define WITH_POS	0x20	/* has insn and nst; otherwise the previous entry's */
-#define WITH_ARG	0x40	/* has arg; otherwise it is X86_NONE */
-#define WITH_ARGS	0x80	/* has arg2 and arg3; otherwise they are X86_NONE */
+/* the entry has insn and nst; otherwise they are the previous entry's */
+#define WITH_POS	0x20
+#define WITH_ARG	0x40	/* the entry has arg; otherwise it is X86_NONE */
+#define WITH_ARGS	0x80	/* the entry has arg2 and arg3; otherwise they are X86_NONE */
 
-_Static_assert(STATE_DATA < WITH_POS, "a kind does not fit");
+_Static_assert(STATE_DATA < WITH_POS, "enum state_kind overlaps the flag bits");
 
 u32 state_pack(u8 *out, const struct state_entry *v, u32 n)
 {
@@ -46,7 +47,9 @@ u32 state_pack(u8 *out, const struct state_entry *v, u32 n)
 	return (u32)(at - out);
 }
 
-/* Unpack the entry at @at to @x, which has the previous entry.  Return: the next entry. */
+/*
+ * Unpack the entry at @at to @x, which has the previous entry.  Return: address of the next entry.
+ */
 static const u8 *unpack(struct state_entry *x, const u8 *at)
 {
 	u8 kind = *at++, step = *at++;
@@ -70,7 +73,7 @@ static const u8 *unpack(struct state_entry *x, const u8 *at)
 	return at;
 }
 
-/* Find the last entry at or before @off.  Return: 0 if there is none. */
+/* Find the last entry of @f at or before offset @off.  Return: 0 if there is none. */
 static int find(struct frag *f, u32 off, struct state_entry *found)
 {
 	const u8 *at = frag_states(f), *end = at + f->states_len;

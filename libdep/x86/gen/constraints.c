@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Find out which register numbers, prefix bits and address forms make a valid encoding invalid, by
+ * Find which register numbers, prefix bits and address forms make a valid encoding invalid, by
  * trying them with Zydis.
  */
 #include "gen.h"
@@ -21,7 +21,7 @@ static int other(const struct probe *p)
 	return v;
 }
 
-/* Note constraint @bit if @field with @value makes the encoding invalid. */
+/* Add constraint @bit to cons if the encoding is invalid with @field set to @value. */
 #define TRY(field, value, bit)						\
 	do {								\
 		struct probe t = *p;					\

@@ -10,17 +10,18 @@
 
 #include "libdep/x86/table_row.h"
 
-/* One encoding to try. */
+/* Fields of an instruction encoding that the generator tries. */
 struct probe {
 	u8 enc, map, opcode;
-	u8 pp;			/* legacy: 0, 1 = F3, 2 = F2; else pp */
+	u8 pp;			/* prefix; legacy: 0, 1 = F3, 2 = F2; otherwise the pp field */
 	u8 w, p66;
-	u8 l, bc;		/* EVEX.b */
-	u8 mod, reg, rm;	/* mod: 0 = memory, 1 = register */
+	u8 l, bc;		/* l: vector length; bc: EVEX.b */
+	u8 mod, reg, rm;	/* mod: 0: memory operand, 1: register operand */
 	u8 r, x, b, r2, z, aaa;
-	u8 vvvv;		/* with V' as bit 4 */
-	u8 index;		/* of the SIB byte */
-	u8 norm;		/* memory: 0 = SIB + disp8, 1 = rip-relative, 2 = base only */
+	u8 vvvv;		/* VEX.vvvv, not inverted, with V' as bit 4 */
+	u8 index;		/* index register in the SIB byte */
+	/* form of a memory operand: 0: SIB + disp8, 1: rip-relative, 2: base only */
+	u8 norm;
 };
 
 struct insn {
@@ -28,7 +29,7 @@ struct insn {
 	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
 };
 
-/* Sub-tables of rows; entry 0 of each is all zero. */
+/* Lists to which rows refer by index; entry 0 of each list is all zero. */
 struct gen_lists {
 	struct x86_memlist mem[256];
 	struct x86_implicit impl[256];

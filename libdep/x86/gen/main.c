@@ -80,7 +80,7 @@ int gen_decode(const struct probe *p, struct insn *in)
 	u8 b[48];
 	unsigned int n, now = p->enc == X86_LEGACY && p->map == 1 && p->opcode == 0x0f;
 
-	memset(b, now ? 0x9e : 0, sizeof(b));	/* 0x9e: pfadd */
+	memset(b, now ? 0x9e : 0, sizeof(b));	/* 0x9e: suffix of pfadd, a 3DNow! instruction */
 	n = put_prefix(p, b);
 	b[n++] = p->opcode;
 	if (p->mod) {
@@ -96,7 +96,7 @@ int gen_decode(const struct probe *p, struct insn *in)
 		return 0;
 	if (in->i.encoding == ZYDIS_INSTRUCTION_ENCODING_3DNOW)
 		return now;
-	/* Knights Corner only, which has no EVEX */
+	/* instructions of Knights Corner, which has no EVEX */
 	if (in->i.meta.isa_ext == ZYDIS_ISA_EXT_KNC || in->i.meta.isa_ext == ZYDIS_ISA_EXT_KNCE ||
 	    in->i.meta.isa_ext == ZYDIS_ISA_EXT_KNCV)
 		return 0;
@@ -111,7 +111,7 @@ static unsigned int add_row(const struct x86_row *row)
 		if (!memcmp(&rows[i], row, sizeof(*row)))
 			return i;
 	if (nrows == MAX_ROWS)
-		die("too many rows");
+		die("there are more different rows than MAX_ROWS");
 	rows[nrows] = *row;
 	return nrows++;
 }
@@ -124,13 +124,15 @@ static unsigned int add_node(const u16 *node, unsigned int len)
 		if (!memcmp(&nodes[i], node, len * sizeof(*node)))
 			return i | X86_T_NODE;
 	if (nnodes + len > MAX_NODES)
-		die("too many nodes");
+		die("the decision trees need more words than MAX_NODES");
 	memcpy(&nodes[nnodes], node, len * sizeof(*node));
 	nnodes += len;
 	return (nnodes - len) | X86_T_NODE;
 }
 
-/* Build the tree below dimension @dim for the part of flat[] that begins at @v. */
+/*
+ * Build the decision tree over dimension @dim and the following ones from the rows at @v in flat[].
+ */
 static unsigned int build(const u16 *v, unsigned int dim)
 {
 	unsigned int i, n, stride = 1, same = 1;
@@ -197,11 +199,16 @@ static void opcode(unsigned int t, unsigned int enc, unsigned int map, unsigned 
 		p.rm = at[X86_DIM_RM];
 		p.r = at[X86_DIM_R];
 		p.b = at[X86_DIM_B];
-		/* F3 41 90 is xchg r8, rax, or for Zydis pause: assume the one that writes more */
+		/*
+		 * F3 41 90 is xchg r8, rax on some processors, and pause for Zydis: assume xchg,
+		 * which writes more
+		 */
 		if (enc == X86_LEGACY && !map && op == 0x90 && p.b)
 			p.pp = 0;
 		if (with && !p.mod && p.rm) {
-			/* the address is no part of the opcode */
+			/*
+			 * the address form does not select the row: copy the row of the first form
+			 */
 			flat[i] = flat[i - dims[X86_DIM_R] * dims[X86_DIM_B]];
 		} else if (gen_row(&p, &row)) {
 			if (row.fields & X86_RF_MODRM)
@@ -221,7 +228,7 @@ static void opcode(unsigned int t, unsigned int enc, unsigned int map, unsigned 
 		}
 	}
 	if (with && without)
-		die("an opcode has a ModRM byte sometimes");
+		die("an opcode has a ModRM byte in some of its encodings only");
 	if (with)
 		has_modrm[t][op >> 3] |= 1 << (op & 7);
 	top[t][op] = build(flat, 0);

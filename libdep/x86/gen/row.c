@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Make the table row of one encoding from what Zydis reports.  Each deviation from Zydis has its
- * reason next to it.
+ * Make the table row of one encoding from what Zydis reports.  Where the row deviates from Zydis, a
+ * comment gives the reason.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static unsigned int add_to(void *list, unsigned int *n, const void *item, size_t
 		if (!memcmp(p + i * size, item, size))
 			return i;
 	if (*n == 256) {
-		fprintf(stderr, "gen_tab: a list is full\n");
+		fprintf(stderr, "gen_tab: a list of struct gen_lists is full\n");
 		exit(1);
 	}
 	memcpy(p + *n * size, item, size);
@@ -57,7 +57,7 @@ static int no_reference(const struct insn *in)
 	case ZYDIS_CATEGORY_CLFLUSHOPT:
 	case ZYDIS_CATEGORY_CLWB:
 	case ZYDIS_CATEGORY_IOSTRINGOP:
-	case ZYDIS_CATEGORY_MPX:	/* nops on all current processors */
+	case ZYDIS_CATEGORY_MPX:	/* MPX instructions are nops on all current processors */
 	case ZYDIS_CATEGORY_PADLOCK:
 	case ZYDIS_CATEGORY_AMX_TILE:
 		return in->i.mnemonic != ZYDIS_MNEMONIC_LDTILECFG &&
@@ -98,7 +98,7 @@ static unsigned int mem_kind(const struct insn *in, const ZydisDecodedOperand *o
 	case ZYDIS_REGISTER_RBX:
 		return X86_MT_XLAT;
 	default:
-		fprintf(stderr, "gen_tab: unknown memory operand of %s\n",
+		fprintf(stderr, "gen_tab: memory operand of %s is of no known kind\n",
 			ZydisMnemonicGetString(in->i.mnemonic));
 		exit(1);
 	}
@@ -126,7 +126,8 @@ static unsigned int memory(const struct insn *in)
 			if (rw != order[pass])
 				continue;
 			if (n == 3 || op->size % 8 || !op->size) {
-				fprintf(stderr, "gen_tab: memory operand of %s\n",
+				fprintf(stderr, "gen_tab: %s has more than 3 memory operands "
+					"or one without a size\n",
 					ZydisMnemonicGetString(in->i.mnemonic));
 				exit(1);
 			}
@@ -138,15 +139,15 @@ static unsigned int memory(const struct insn *in)
 	return add_to(gen_lists.mem, &gen_lists.nmem, &list, sizeof(list));
 }
 
-/* Written under a condition that Zydis does not report: the old value can remain. */
+/* Whether the destination keeps its old value under a condition that Zydis does not report. */
 static int may_keep(ZydisMnemonic m)
 {
 	switch (m) {
-	case ZYDIS_MNEMONIC_BSF:	/* source 0 */
+	case ZYDIS_MNEMONIC_BSF:	/* unchanged if the source is 0 */
 	case ZYDIS_MNEMONIC_BSR:
 	case ZYDIS_MNEMONIC_LAR:
 	case ZYDIS_MNEMONIC_LSL:
-	case ZYDIS_MNEMONIC_RDSSPD:	/* a nop without shadow stacks */
+	case ZYDIS_MNEMONIC_RDSSPD:	/* a nop on processors without shadow stacks */
 	case ZYDIS_MNEMONIC_RDSSPQ:
 		return 1;
 	default:
@@ -154,7 +155,7 @@ static int may_keep(ZydisMnemonic m)
 	}
 }
 
-/* How an operand's general register is accessed: X86_FB_*. */
+/* X86_FB_* flags for the access to an operand's general register. */
 static unsigned int access_bits(const struct insn *in, const ZydisDecodedOperand *op)
 {
 	unsigned int bits = X86_FB_GPR;
@@ -172,17 +173,18 @@ static unsigned int access_bits(const struct insn *in, const ZydisDecodedOperand
 	return bits;
 }
 
-/* Correct what Zydis says about registers that are not operands. */
+/* Correct the accesses that Zydis reports for registers that are not operands. */
 static void correct_implicit(const struct insn *in, struct x86_implicit *impl)
 {
 	switch (in->i.mnemonic) {
-	case ZYDIS_MNEMONIC_LEAVE:	/* overwrites rsp without reading it */
+	case ZYDIS_MNEMONIC_LEAVE:	/* leave overwrites rsp without reading it */
 		impl->read = X86_BIT(X86_RBP);
 		break;
 	case ZYDIS_MNEMONIC_XLAT:
 		impl->read |= X86_BIT(X86_RAX);
 		break;
-	case ZYDIS_MNEMONIC_SYSCALL:	/* as in Linux: result, number and arguments */
+	/* system call in Linux: rax is number and result, the others are arguments */
+	case ZYDIS_MNEMONIC_SYSCALL:
 		impl->write |= X86_BIT(X86_RAX);
 		impl->read |= X86_BIT(X86_RAX) | X86_BIT(X86_RDI) | X86_BIT(X86_RSI) |
 			      X86_BIT(X86_RDX) | X86_BIT(X86_R10) | X86_BIT(X86_R8) |
@@ -193,7 +195,7 @@ static void correct_implicit(const struct insn *in, struct x86_implicit *impl)
 	}
 }
 
-/* The registers of a string instruction: Zydis omits the pointers of repeated cmps. */
+/* Set the registers of a string instruction: Zydis omits the pointers of repeated cmps. */
 static void string_registers(const struct insn *in, const struct x86_row *row,
 			     struct x86_implicit *impl)
 {
@@ -268,7 +270,7 @@ static void flags(const struct insn *in, struct x86_row *row)
 		set.write = set.kill | (f->undefined & all);
 	}
 	switch (in->i.mnemonic) {
-	case ZYDIS_MNEMONIC_AND:	/* the undefined AF does not depend on the old one */
+	case ZYDIS_MNEMONIC_AND:	/* AF is undefined, but does not depend on its old value */
 	case ZYDIS_MNEMONIC_OR:
 	case ZYDIS_MNEMONIC_XOR:
 	case ZYDIS_MNEMONIC_TEST:
@@ -277,7 +279,7 @@ static void flags(const struct insn *in, struct x86_row *row)
 	default:
 		break;
 	}
-/* Nothing is written if the count in cl or rcx is 0. */
+	/* Shifts, rotates and rep string instructions change no flag if the count is 0. */
 	if (in->i.meta.category == ZYDIS_CATEGORY_SHIFT ||
 	    in->i.meta.category == ZYDIS_CATEGORY_ROTATE) {
 		for (k = 0; k < in->i.operand_count; k++)
@@ -325,7 +327,7 @@ static unsigned int kind(const struct insn *in)
 	case ZYDIS_MNEMONIC_JECXZ:
 	case ZYDIS_MNEMONIC_JRCXZ:
 		return X86_LOOP;
-	case ZYDIS_MNEMONIC_XABORT:	/* outside of a transaction, a nop */
+	case ZYDIS_MNEMONIC_XABORT:	/* xabort is a nop outside of a transaction */
 		return X86_NORMAL;
 	default:
 		break;
@@ -382,7 +384,7 @@ static unsigned int attributes(const struct insn *in)
 	}
 }
 
-/* Find register numbers for which the encoding is valid. */
+/* Try register numbers until the encoding is valid.  Return: 0 if it is always invalid. */
 static int settle(struct probe *p, struct insn *in)
 {
 	unsigned int k, tries = p->enc == X86_LEGACY ? 1 : 6;
@@ -438,7 +440,7 @@ int gen_row(struct probe *p, struct x86_row *row)
 	if (in.i.raw.disp.size == 64) {
 		row->fields |= X86_RF_MOFFS;
 	} else {
-		if (!end)	/* opcode byte is the last before the immediate */
+		if (!end)	/* without ModRM byte, the immediate follows the opcode */
 			end = in.i.length - (in.i.raw.imm[0].size + in.i.raw.imm[1].size) / 8;
 		row->imm_len = in.i.length - end;
 	}
@@ -448,7 +450,8 @@ int gen_row(struct probe *p, struct x86_row *row)
 			continue;
 		if (in.op[k].mem.type == ZYDIS_MEMOP_TYPE_VSIB)
 			row->fields |= X86_RF_VSIB;
-		while (in.op[k].mem.disp.value >> row->cd8 > 1)	/* disp8 is 1 */
+		/* the encoded disp8 is 1, so the value is its factor */
+		while (in.op[k].mem.disp.value >> row->cd8 > 1)
 			row->cd8++;
 	}
 	if (!p->mod && in.i.attributes & ZYDIS_ATTRIB_ACCEPTS_LOCK)
