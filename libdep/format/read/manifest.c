@@ -357,7 +357,7 @@ static int check_tree(struct dep_manifest *m, const cJSON *o, const char *text, 
 	m->fmt.version = get_u32(o, "version");
 	if (m->fmt.version < DEP_FORMAT_OLD || m->fmt.version > DEP_FORMAT_VERSION)
 		return dep_fail(-EPROTONOSUPPORT,
-				"it has format version %u; this program reads %u to %u",
+				"unsupported format version %u; this program reads %u to %u",
 				m->fmt.version, DEP_FORMAT_OLD, DEP_FORMAT_VERSION);
 	if (m->fmt.version == DEP_FORMAT_OLD)
 		return 0;
