@@ -145,7 +145,7 @@ static u64 start_of(int pid)
 	n = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
 	text[n] = '\0';
-	/* Field 2, the name in parentheses, can contain ')' and blanks: begin after the last ')'. */
+	/* Field 2, the name in parentheses, can contain anything: begin after the last ')'. */
 	at = strrchr(text, ')');
 	for (i = 2; at && i < 22; i++)
 		at = strchr(at + 1, ' ');

@@ -448,7 +448,7 @@ static void check_loss(struct dep_store *s)
 			 "read");
 	if (l->absent_chunks)
 		defect(s, DEP_DEFECT_LOSS, "%" PRIu64 " bytes in %" PRIu64
-		       " chunks are missing: they were recorded while no collector ran",
+		       " chunks are missing: they were overwritten while no collector ran",
 		       l->absent_bytes, l->absent_chunks);
 	say_loss(s, l->lost_descriptors,
 		 "descriptor of code, a mapping or a log line was not recorded",
