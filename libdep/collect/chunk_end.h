@@ -36,7 +36,7 @@ struct dep_begun {
 /** dep_begun() - read struct dep_begun from chunk @body, which a thread may be writing */
 struct dep_begun dep_begun(const u8 *body);
 
-/** struct dep_chunk_end - an interpreted chunk end */
+/** struct dep_chunk_end - position in the code and registers at the end of a chunk */
 struct dep_chunk_end {
 	struct adept_position tail, head;
 	u64 regs[16];		/* the application's registers at @head */

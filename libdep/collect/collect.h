@@ -30,13 +30,13 @@ struct dep_writer;
 struct dep_session {
 	int fd;			/* memfd, close-on-exec */
 	size_t size;
-	struct adept_session *map;	/* the whole file, mapped */
+	struct adept_session *map;	/* mapping of the whole file */
 	/* sizes and offsets as created; recorded processes can change those in the shared page */
 	struct adept_session layout;
 	dev_t dev;		/* device of the memfd, to find its mapping in /proc/PID/maps */
 	ino_t ino;
-	u64 start_boot_ns;	/* CLOCK_BOOTTIME; recorded processes began later */
-	u64 start_ns, start_tsc;	/* CLOCK_MONOTONIC and the TSC, read together */
+	u64 start_boot_ns;	/* CLOCK_BOOTTIME at creation; recorded processes are younger */
+	u64 start_ns, start_tsc;	/* CLOCK_MONOTONIC and TSC at creation, read together */
 	/* rings of the kernel module with ADEPT_S_MODULE, else NULL */
 	struct dep_module *module;
 	struct dep_owner *owner;	/* marks the collector's thread; see dep_session_guard() */

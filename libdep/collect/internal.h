@@ -23,12 +23,12 @@ struct proc_slot {
 	bool dying;		/* the process has ended; its rings are being emptied */
 	bool closing;		/* everything is queued; the slot is freed when @stored */
 	bool stored;		/* the store has the process's end; set by a writer thread */
-	u64 unresolved_ns;	/* time of the first failed search for its pid; 0: none */
+	u64 unresolved_ns;	/* time of the first failed search for the process's pid, or 0 */
 	/* the process had ended when the slot was opened: it is closed in the next pass */
 	bool gone;
 	bool following;		/* exec_ops.begin() succeeded; the outcome is not known yet */
 	u32 exec_tid;
-	bool native;		/* its execve runs natively: wait until the session is unmapped */
+	bool native;		/* the execve is not followed: wait until it unmaps the session */
 	bool counted;		/* this execve is counted in the session's native_images */
 	u32 serial;
 	u32 pid;
@@ -40,7 +40,7 @@ struct proc_slot {
 	u64 skip;
 	u64 claimed_ns;		/* time when the slot was first seen CLAIMED; 0: other state */
 	u64 native_ns;		/* time when @native was set */
-	u64 checked_ns;		/* time of the last search for the session in its mappings */
+	u64 checked_ns;		/* time of the last dep_image_alive() for the process */
 };
 
 /** struct thread_slot - the collector's side of one struct adept_thread */
@@ -64,7 +64,7 @@ struct thread_slot {
 	u32 end;		/* enum dep_thread_end */
 	/* The following fields are for rings of the kernel module (module_chunks.c). */
 	struct dep_module_chunks *filled;	/* chunks taken and not returned, in order */
-	u32 nfilled, nqueued;	/* length of @filled; number of chunks queued, the first ones */
+	u32 nfilled, nqueued;	/* chunks in @filled; the first @nqueued of them are queued */
 	u32 returned;		/* number of chunks returned to the module, at most @given */
 	bool last_taken;
 	/* chunks not stored because the registers at their beginning are unknown */

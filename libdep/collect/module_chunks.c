@@ -3,8 +3,8 @@
  * Chunks of the kernel module's rings.
  *
  * The position in the code at which a chunk ends is known only when the record that continues in
- * the next chunk has its id. A chunk is queued when this id is known. It is read in place, and
- * returned to the module when the store has it.
+ * the next chunk has its id. A chunk is queued when this id is known. Writer threads read the chunk
+ * in place; it is returned to the module when the store has it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -146,7 +146,7 @@ static enum outlook describe(struct dep_collector *c, u32 slot, const struct dep
 	k->start_ns = f->head.clock_ns;
 	k->fs_base = f->head.fs_base;
 	k->fill = k->tail_at = f->end;
-	/* The first chunk begins with events and has no earlier record. */
+	/* A thread's first chunk begins with events and continues no earlier record. */
 	if (f->seq && dep_chunk_end(c->cuts, &f->head, &b, &x)) {
 		k->head = x.head;
 		k->gs_base = x.gs_base;
@@ -256,7 +256,7 @@ static bool take_next(struct dep_collector *c, u32 slot, bool settled)
 {
 	struct thread_slot *t = &c->threads[slot];
 	struct dep_module_chunks *f = &t->filled[t->nqueued];
-	bool again = f->seq < t->next_seq;	/* an earlier collector has stored it */
+	bool again = f->seq < t->next_seq;	/* an earlier collector has stored the chunk */
 	bool want = wanted(c, t) && !again;
 	enum outlook look = CLEAR;
 	struct dep_job *job;

@@ -33,12 +33,12 @@ struct dep_module_chunks {
 	u32 end;		/* size of the whole records in bytes */
 	bool unfinished;	/* last chunk of the ring: valid up to the first zero id */
 	u64 lost_chunks, lost_bytes;	/* chunks and bytes lost directly before this chunk */
-	bool absent;			/* all of them were lost because no consumer existed */
+	bool absent;			/* the chunks were lost because no consumer existed */
 	struct dep_crossing head, tail;
 	const u8 *body;		/* chunk_size bytes; they do not change unless @unfinished */
 };
 
-/** struct dep_ring_state - see struct adept_ring_info */
+/** struct dep_ring_state - state of a ring, from struct adept_ring_info */
 struct dep_ring_state {
 	bool there;		/* the slot has a ring */
 	bool ended;		/* the ring was flushed or unmapped */

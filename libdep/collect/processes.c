@@ -142,7 +142,7 @@ void dep_procs_poll(struct dep_collector *c)
 	for (i = 0; i < c->s->layout.nprocs; i++) {
 		struct proc_slot *p = &c->procs[i];
 
-		/* A vfork child may request execve after its parent was killed. */
+		/* Also if the process was killed: its vfork child may still request execve. */
 		if (p->open)
 			dep_exec_step(c, i);
 		if (!p->open || p->dying || !(ask || p->gone))

@@ -333,7 +333,7 @@ static bool take_unpublished(struct dep_collector *c, u32 slot, bool living)
 	memset(&job->chunk.tail, 0, sizeof(job->chunk.tail));
 	job->size = size;
 	job->body = dep_session_chunk(c->s, slot, index);
-	/* A living thread may write on: copy the chunk, then take descriptors of its new code. */
+	/* A living thread continues to write: copy first, then take descriptors of new code. */
 	if (living) {
 		dep_copy_upwards(job->data, job->body, size);
 		job->body = NULL;

@@ -28,9 +28,9 @@ enum dep_job_kind {
 	DEP_JOB_SEGMENT,
 	DEP_JOB_SCAN,		/* a segment from an unpublished chunk: find its end first */
 	DEP_JOB_MESSAGE,
-	DEP_JOB_MARK,		/* dep_writer_mark() */
-	DEP_JOB_NOTHING,	/* only calls done() */
-	DEP_JOB_CLOSE,		/* dep_writer_close(); the last job */
+	DEP_JOB_MARK,		/* call dep_writer_mark() */
+	DEP_JOB_NOTHING,	/* store nothing, only call done() */
+	DEP_JOB_CLOSE,		/* call dep_writer_close(); must be the last job of the queue */
 };
 
 /** struct dep_job - one call of the writer */
@@ -111,7 +111,7 @@ struct dep_job *dep_queue_job(struct dep_queue *q, enum dep_job_kind kind, size_
 void dep_queue_put(struct dep_queue *q, struct dep_job *job);
 /** dep_queue_cancel() - free a job that was not passed to dep_queue_put() */
 void dep_queue_cancel(struct dep_queue *q, struct dep_job *job);
-/** dep_queue_write_to() - set the writer of a queue that was created without; before any job */
+/** dep_queue_write_to() - set the writer before the first job, if setup.w was NULL */
 void dep_queue_write_to(struct dep_queue *q, struct dep_writer *w);
 /** dep_queue_wake() - wake the collector's loop */
 void dep_queue_wake(struct dep_queue *q);
