@@ -12,7 +12,7 @@ u32 dep_delta_lens(u8 *len, u32 n)
 	u64 v;
 
 	memset(len + n, 0, 8);
-	/* 0a 0b 0c .. -> ba dc .. */
+	/* Pack eight bytes 0a 0b 0c 0d .. into four bytes ba dc .. */
 	for (i = 0; i < n; i += 8) {
 		memcpy(&v, len + i, 8);
 		v = (v | v >> 4) & 0x00ff00ff00ff00ffull;
@@ -56,7 +56,7 @@ static inline u64 get_difference(const u8 *p, u32 len)
 	return d >> 1 ^ -(d & 1);
 }
 
-#define WIDE_AT_ONCE	8u	/* values */
+#define WIDE_AT_ONCE	8u	/* number of differences decoded at a time */
 
 /*
  * Decode eight differences at a time, as long as 64 bytes of input are left.  The caller has

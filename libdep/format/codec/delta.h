@@ -82,7 +82,7 @@ static inline void dep_delta_sum(u64 *last, u32 id, u32 from, u64 *value, u32 wo
 		value[i] = at[i] += value[i];
 }
 
-_Static_assert(sizeof(struct dep_delta) == 16, "on-disk structure has another size");
+_Static_assert(sizeof(struct dep_delta) == 16, "size of a structure on disk changed");
 _Static_assert(DEP_DELTA_RUN >= ADEPT_MAX_RECORD / 8, "a record has more than DEP_DELTA_RUN words");
 
 #endif

@@ -16,8 +16,8 @@
 #include "libdep/abi/stream.h"
 #include "libdep/format/file/wire.h"
 
-#define DEP_INDEX_PAGE	32u	/* entries in a page */
-#define DEP_INDEX_NODE	2048u	/* pages in a node */
+#define DEP_INDEX_PAGE	32u	/* number of entries in a page */
+#define DEP_INDEX_NODE	2048u	/* number of pages in a node */
 #define DEP_INDEX_ROOT	(DEP_EXIT_LIMIT / DEP_INDEX_PAGE / DEP_INDEX_NODE)
 
 struct dep_exit_entry {

@@ -89,7 +89,7 @@ static bool known_exit(const struct dep_split *s, struct recent *recent, u32 id)
 	return true;
 }
 
-/* @keep: write the columns.  It is constant in each caller, so that compilers specialize. */
+/* @keep: write the columns, else only parse.  Callers pass a constant to get fast code for each. */
 static inline __attribute__((always_inline)) void parse(struct dep_split *s, const u8 *body,
 							u32 size, bool keep)
 {

@@ -28,7 +28,7 @@ int dep_format_new(struct dep_format *fmt)
 {
 	*fmt = (struct dep_format){ .version = DEP_FORMAT_VERSION };
 	if (getrandom(fmt->id, sizeof(fmt->id), 0) != sizeof(fmt->id))
-		return dep_fail(-errno, "no random number for the store's id");
+		return dep_fail(-errno, "cannot get a random number for the store's id");
 	dep_format_seed(fmt);
 	return 0;
 }
@@ -440,7 +440,7 @@ int dep_write_whole(int dirfd, const char *name, const char *text, size_t size,
 	int fd, err;
 
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-		return dep_fail(-errno, "no random number for a temporary name");
+		return dep_fail(-errno, "cannot get a random number for a temporary name");
 	snprintf(tmp, sizeof(tmp), "%s" DEP_TMP_SUFFIX "%016llx", name,
 		 (unsigned long long)random);
 	fd = openat(dirfd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,

@@ -31,7 +31,7 @@ struct dep_file {
 struct dep_access {
 	bool shared;
 	gid_t group;
-	bool has_owner;		/* give new files to @owner instead of the creating user */
+	bool has_owner;		/* new files get @owner as owner, not the user of the process */
 	uid_t owner;
 };
 

@@ -64,7 +64,7 @@ struct dep_log_scan {
 /** dep_log_open() - begin to scan a log of @size bytes; @data is aligned to 8 bytes */
 int dep_log_open(struct dep_log_scan *s, const void *data, size_t size);
 
-/** dep_log_next() - skip damage and get the next valid frame, until the next call; NULL at end */
+/** dep_log_next() - skip damage and get the next valid frame, valid until the next call, or NULL */
 const struct dep_log_entry *dep_log_next(struct dep_log_scan *s);
 
 /** dep_log_whole() - like dep_log_next(), but NULL if no whole valid frame begins at @s->at */

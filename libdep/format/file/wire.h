@@ -123,8 +123,9 @@ struct dep_wire_build_id {
 };
 
 /*
- * END.  After the structure of @fixed bytes come @threads rows of struct dep_wire_thread_sum,
- * sorted by serial, then @files sizes (u64) of segments.NNN, beginning with @first_file.
+ * Payload of END.  The structure of @fixed bytes is followed by @threads rows of struct
+ * dep_wire_thread_sum, sorted by serial, and then by the sizes (u64) of the @files segment files
+ * from number @first_file on.
  */
 struct dep_wire_end {
 	u32 exit_status;
@@ -156,15 +157,18 @@ struct dep_wire_thread_sum {
 	u64 chain;		/* chain value of the last of these segments */
 };
 
-/* MARK: a struct dep_wire_thread_sum for each thread with new segments since the last MARK. */
+/*
+ * Payload of MARK.  @rows rows of struct dep_wire_thread_sum follow, one for each thread with new
+ * segments since the last MARK.
+ */
 struct dep_wire_mark {
 	u64 time_ns;		/* CLOCK_MONOTONIC; all segments stored before are on the disk */
 	u32 rows, pad;
 };
 
 /*
- * TRIM: segment files before @first_file were removed.  @rows rows of struct dep_wire_thread_sum
- * follow: the removed segments of each thread.
+ * Payload of TRIM: segment files before @first_file were removed.  @rows rows of struct
+ * dep_wire_thread_sum follow: the removed segments of each thread.
  */
 struct dep_wire_trim {
 	u32 first_file, rows;
@@ -195,7 +199,7 @@ struct dep_seg_header {
 	u32 magic;
 	u16 version;
 	u16 size;		/* size of this header, in bytes */
-	u32 thread;		/* serial */
+	u32 thread;		/* serial of the thread */
 	u32 flags;		/* DEP_SEG_* */
 	u64 seq;
 	u32 raw_bytes;		/* size of the chunk's body in the ring */
@@ -244,14 +248,14 @@ static inline u32 dep_seg_header_bytes(const struct dep_format *fmt)
 	return fmt->version == DEP_FORMAT_OLD ? DEP_SEG_HEADER_OLD : sizeof(struct dep_seg_header);
 }
 
-_Static_assert(sizeof(struct dep_file_header) == 48, "on-disk structure has another size");
-_Static_assert(sizeof(struct dep_frame) == 32, "on-disk structure has another size");
-_Static_assert(sizeof(struct adept_position) == 24, "on-disk structure has another size");
+_Static_assert(sizeof(struct dep_file_header) == 48, "size of a structure on disk changed");
+_Static_assert(sizeof(struct dep_frame) == 32, "size of a structure on disk changed");
+_Static_assert(sizeof(struct adept_position) == 24, "size of a structure on disk changed");
 _Static_assert(sizeof(struct dep_seg_header) == 336 && DEP_SEG_HEADER_OLD == 304,
-	       "on-disk structure has another size");
-_Static_assert(sizeof(struct dep_wire_thread) == 80, "on-disk structure has another size");
-_Static_assert(sizeof(struct dep_wire_thread_sum) == 24, "on-disk structure has another size");
-_Static_assert(sizeof(struct dep_wire_end) == 152, "on-disk structure has another size");
-_Static_assert(DEP_END_FIXED == 144, "on-disk structure has another size");
+	       "size of a structure on disk changed");
+_Static_assert(sizeof(struct dep_wire_thread) == 80, "size of a structure on disk changed");
+_Static_assert(sizeof(struct dep_wire_thread_sum) == 24, "size of a structure on disk changed");
+_Static_assert(sizeof(struct dep_wire_end) == 152, "size of a structure on disk changed");
+_Static_assert(DEP_END_FIXED == 144, "size of a structure on disk changed");
 
 #endif

@@ -17,10 +17,10 @@
 
 #define MAX_SIZE	(64u << 20)	/* maximum size of the file in bytes */
 #define MAX_ARGS	100000
-/* Limit of the memory for a forged file: cJSON needs 112 bytes for a value, the file only two. */
+/* Limit against forged files: a value can have two bytes, but cJSON needs 112 bytes for it. */
 #define MAX_VALUES	(1u << 20)
 
-/* Names of struct dep_loss's members, in its order. */
+/* Names of the members of struct dep_loss in the manifest. */
 static const struct {
 	const char *name;
 	size_t off;

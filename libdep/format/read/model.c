@@ -152,7 +152,7 @@ struct dep_process *dep_model_process(const struct dep_model *m, u32 serial)
 	return at ? (struct dep_process *)m->processes.row + at->row : NULL;
 }
 
-/* Find the arguments, from @off to the end of the payload; without a final NUL there are none. */
+/* Set the command line: the payload from @off on; none if it does not end with a NUL byte. */
 static void find_cmdline(struct dep_process *p, const struct dep_log_entry *fr, size_t off)
 {
 	const char *s = (const char *)fr->payload + off;

@@ -50,7 +50,7 @@ struct dep_proof {
 /** struct dep_serial - finds a process by its serial */
 struct dep_serial {
 	u32 serial;
-	u32 row;		/* in dep_model.processes; the last row with this serial */
+	u32 row;		/* row in dep_model.processes; the last row with this serial */
 };
 
 struct dep_model {

@@ -121,7 +121,7 @@ static struct live *find(const struct mapper *mp, u32 process, u64 start, u64 en
 	return node ? *node : NULL;
 }
 
-/* Add a mapping that overlaps no other. */
+/* Add a live mapping, which must not overlap another live mapping of its process. */
 static int map_begins(struct mapper *mp, const struct dep_module *what)
 {
 	struct dep_module *mod;
@@ -170,7 +170,7 @@ static void map_ends(struct mapper *mp, struct live *l, u64 time)
 	free(l);
 }
 
-/* Add a part [start, end) of @like, from @time on. */
+/* Add the range [start, end) of mapping @like as a new mapping that begins at @time. */
 static int begin_part(struct mapper *mp, struct dep_module like, u64 start, u64 end, u64 time)
 {
 	like.offset += start - like.start;

@@ -22,7 +22,7 @@
  * that claims more is forged to exhaust memory.
  */
 #define MAX_RATIO	40000u
-#define DELTA_RATIO	(16 * MAX_RATIO)	/* DEP_C_DELTA: 8 bytes become at least 4 bits */
+#define DELTA_RATIO	(16 * MAX_RATIO)	/* DEP_C_DELTA codes 8 bytes as at least 4 bits */
 
 /* Maximum stored size of the value column: few or random values grow when stored as differences. */
 static u64 most_stored(const struct dep_seg_header *h)
@@ -202,7 +202,7 @@ int dep_seg_scan_from(int fd, const struct dep_format *fmt, u32 number, bool who
 	int err = 0;
 
 	if (fstat(fd, &st))
-		return dep_fail(-errno, "cannot stat a segment file");
+		return dep_fail(-errno, "cannot get the size of a segment file");
 	end = st.st_size;
 	while (*at < end) {
 		n = dep_read_at(fd, &raw, size, *at);

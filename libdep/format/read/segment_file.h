@@ -8,14 +8,14 @@
 #include "libdep/format/codec/exit_index.h"
 #include "libdep/format/file/wire.h"
 
-/** struct dep_columns - an unpacked segment; its buffers are reused for the next one */
+/** struct dep_columns - an unpacked segment; the buffers are reused for the next segment */
 struct dep_columns {
 	struct dep_seg_header h;
-	u32 *control;		/* h.control_raw bytes */
-	u64 *value;		/* h.value_raw bytes, and room for 8 bytes more */
+	u32 *control;		/* control column, h.control_raw bytes */
+	u64 *value;		/* value column, h.value_raw bytes, and room for 8 bytes more */
 	u8 *stored;
 	u8 *lens, *bytes;	/* the value column's streams (delta.h) */
-	bool differences;	/* @value has differences, for dep_delta_sum() */
+	bool differences;	/* @value has differences, which dep_delta_sum() adds up later */
 	struct dep_contents contents;	/* parts of this segment, for dep_seg_content() */
 	size_t control_room, value_room, stored_room, lens_room, bytes_room;
 };

@@ -132,7 +132,7 @@ static struct block *read_block(struct dep_store *s, size_t *size)
 
 	*size = 0;
 	if (fstat(s->log_fd, &st)) {
-		dep_fail(-errno, "cannot stat %s", DEP_LOG_NAME);
+		dep_fail(-errno, "cannot get the size of %s", DEP_LOG_NAME);
 		return NULL;
 	}
 	n = st.st_size > (off_t)at ? st.st_size - (off_t)at : 0;

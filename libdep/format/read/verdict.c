@@ -2,7 +2,7 @@
 /*
  * The verdict on a store.
  *
- * These questions are answered from:
+ * Each question is answered by the part of the store on its right:
  *
  *	is the log whole?		the chain of frames up to END, or to the end of the file
  *	was the store closed, and why?	END, else the manifest
@@ -215,8 +215,8 @@ struct stretch {
 	u32 serial, tid;
 	u64 next;		/* expected index of the next segment */
 	u64 chain;		/* chain value of the previous segment */
-	u64 since_ns;		/* start of the previous segment, at first of the thread */
-	u32 file;		/* file of the previous segment, in which it begins at @offset */
+	u64 since_ns;		/* start time of the previous segment, at first of the thread */
+	u32 file;		/* number of the file with the previous segment, at @offset */
 	u64 offset;
 };
 
@@ -392,7 +392,7 @@ static void check_thread(struct dep_store *s, const struct dep_thread *t)
 		d = defect(s, DEP_DEFECT_THREAD, "thread %u %s, at %s", t->tid, text,
 			   since(s, t->end_ns, at, sizeof(at)));
 	else if (is_closed(s) && !(p && p->end_seen && t->end != DEP_END_UNKNOWN))
-		d = defect(s, DEP_DEFECT_THREAD, "thread %u: its end was not seen", t->tid);
+		d = defect(s, DEP_DEFECT_THREAD, "thread %u: its end was not recorded", t->tid);
 	set_place(d, t->serial, 0, 0, t->end_ns);
 }
 
@@ -460,10 +460,11 @@ static void check_loss(struct dep_store *s)
 	 * not parse are a defect.
 	 */
 	on_request = s->manifest.ending.cause == DEP_CLOSE_MAX_SIZE || meta->max_size;
-	say_loss(s, on_request ? s->segs.lost_bytes : l->discarded_bytes, "byte was not kept",
-		 "bytes were not kept");
+	say_loss(s, on_request ? s->segs.lost_bytes : l->discarded_bytes, "byte was not stored",
+		 "bytes were not stored");
 	if (!(meta->session_flags & ADEPT_S_DROP))
-		say_loss(s, l->dropped_bytes, "byte was dropped", "bytes were dropped");
+		say_loss(s, l->dropped_bytes, "recorded byte was dropped",
+			 "recorded bytes were dropped");
 }
 
 /* ---- the verdict ---- */

@@ -310,8 +310,8 @@ static int write_image(struct dep_store *s, unsigned char *image, size_t size)
 		if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
 			err = 1;
 		if (code == SQLITE_NOMEM)
-			err = dep_fail(-EFBIG, "%s takes too much memory for %zu KiB: remove it",
-				       DEP_CATALOG_NAME, size >> 10);
+			err = dep_fail(-EFBIG, "%s takes too much memory for its %zu KiB: remove "
+				       "the file", DEP_CATALOG_NAME, size >> 10);
 	}
 	sqlite3_close(db);
 	return err;

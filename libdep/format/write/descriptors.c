@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Admitting and logging descriptors. */
+/* Admit descriptors (check them, add fragments to the index) and write them to the log. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

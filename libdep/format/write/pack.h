@@ -32,7 +32,7 @@ void dep_compressor_free(struct dep_compressor *p);
  * @data: whole descriptors; must not change until they are logged
  * @good: receives the number of bytes of valid descriptors, which must be logged
  *
- * Return: 0, -EBADMSG for the first invalid one, or another error.
+ * Return: 0, -EBADMSG if a descriptor is invalid, or another negative errno.
  */
 int dep_writer_admit(struct dep_writer *w, const void *data, size_t size, size_t *good);
 /** dep_writer_known() - number of admitted fragments */

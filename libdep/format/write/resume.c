@@ -255,7 +255,7 @@ int dep_writer_resume(struct dep_writer **out, const char *dir, int compress_lev
 	if (!err)
 		err = go_on(&s);
 	dep_resume_scan_free(&s, !err);
-	/* From now on rows come from this process and not from a file, so lift the limit. */
+	/* Lift the limit against forged files: further rows come from this recording. */
 	s.w->chains.may_move = 0;
 	if (err)
 		dep_writer_free(s.w);

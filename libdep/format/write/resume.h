@@ -15,8 +15,8 @@
 /** struct dep_resume_process - a process that is in the store */
 struct dep_resume_process {
 	u32 serial;
-	u32 pid;		/* 0: it has no PROCESS frame */
-	bool ended;		/* it has a PROCESS_END frame */
+	u32 pid;		/* 0: the process has no PROCESS frame */
+	bool ended;		/* the process has a PROCESS_END frame */
 	u64 desc_bytes;		/* bytes of the process's descriptors in the store */
 };
 
@@ -24,9 +24,9 @@ struct dep_resume_process {
 struct dep_resume_thread {
 	u32 serial;
 	u32 tid;
-	u32 process;		/* 0: it has no THREAD frame, only segments */
-	bool ended;		/* it has a THREAD_END frame */
-	u64 next_seq;		/* number after its last stored chunk; 0: it has no segment */
+	u32 process;		/* 0: the thread has no THREAD frame, only segments */
+	bool ended;		/* the thread has a THREAD_END frame */
+	u64 next_seq;		/* 1 + number of the last stored chunk; 0: no segment */
 };
 
 /** struct dep_resume - content of a store that was not closed */
@@ -48,7 +48,7 @@ struct dep_resume {
  * @r: receives the content of the store; free with dep_resume_free()
  *
  * An unfinished frame or segment at the end is cut off, and a message in the store says so.  Damage
- * before valid ones stays.  A store that cannot be resumed is not changed.
+ * before valid frames or segments stays.  A store that cannot be resumed is not changed.
  *
  * Return: 0; -EALREADY: the store was closed; -EBUSY: another writer has it open; -EBADMSG: it is
  * no store or too damaged; or another negative errno.

@@ -20,7 +20,7 @@ struct dep_resume_scan {
 	u64 log_end;		/* end of the last valid frame */
 	u64 seg_end;		/* end of the last valid segment of the last file */
 	bool make_again;	/* the last segment file has no header: create the file again */
-	struct dep_table damaged;		/* struct dep_segment: valid header, bad columns */
+	struct dep_table damaged;		/* struct dep_segment with damaged columns */
 	/*
 	 * The last DESCRIPTORS frame.  Some of the BUILD_ID frames after it can be missing, unless
 	 * a frame of another type follows: then payload is NULL.

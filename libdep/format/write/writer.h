@@ -21,16 +21,16 @@ struct dep_compressor;
 struct dep_writer {
 	char *dir;
 	int dirfd;
-	struct dep_meta meta;		/* copy of the caller's, with its strings */
+	struct dep_meta meta;		/* deep copy of the caller's structure */
 	struct dep_access access;
 	struct dep_format fmt;
-	void *manifest;			/* cJSON tree */
+	void *manifest;			/* manifest.json as a cJSON tree */
 	struct dep_log log;
 	struct dep_file seg;
 	u32 seg_number, first_file;
-	u64 roll, flush;		/* DEP_SEG_ROLL, DEP_SEG_FLUSH; less for tests */
+	u64 roll, flush;		/* DEP_SEG_ROLL, DEP_SEG_FLUSH; tests set smaller values */
 	u64 closed_bytes;		/* total size of the segment files before the current one */
-	u64 *file_size;			/* sizes of these files, indexed by file number */
+	u64 *file_size;			/* sizes of segment files before the current, by number */
 	struct dep_table chains;	/* struct dep_chain of each thread with segments */
 	u32 nprocesses, nthreads;	/* number of processes and threads in the log */
 	struct dep_index index;
@@ -50,7 +50,7 @@ struct dep_writer {
 	size_t desc_room;
 };
 
-/** dep_writer_new() - a writer without files; NULL without memory */
+/** dep_writer_new() - allocate a writer that has no files yet; NULL without memory */
 struct dep_writer *dep_writer_new(const char *dir, const struct dep_meta *meta, int level);
 /** dep_writer_free() - free @w, not changing the store; @w may be NULL */
 void dep_writer_free(struct dep_writer *w);
@@ -60,7 +60,7 @@ int dep_writer_segment_file(struct dep_writer *w, u32 number);
 int dep_writer_leave_file(struct dep_writer *w);
 /** dep_writer_roll() - begin a new file if @more bytes would make the current one too large */
 int dep_writer_roll(struct dep_writer *w, u64 more);
-/** dep_writer_frame() - dep_log_append(); an error is kept in @w->error */
+/** dep_writer_frame() - append frame @f to the log; the first error is kept in @w->error */
 int dep_writer_frame(struct dep_writer *w, const struct dep_new_frame *f);
 /** dep_writer_reserve() - update the disk space that is reserved for the last frames */
 void dep_writer_reserve(struct dep_writer *w);

@@ -192,14 +192,14 @@ static void thread_ends(void **state)
 	expect_defect(dir, DEP_DEFECT_THREAD, "thread 101 is not recorded from some moment on");
 	scratch_remove(dir);
 	ended_store(vi, dir, sizeof(dir), &parts_meta, DEP_END_UNKNOWN, &e);
-	expect_defect(dir, DEP_DEFECT_THREAD, "thread 102: its end was not seen");
+	expect_defect(dir, DEP_DEFECT_THREAD, "thread 102: its end was not recorded");
 	scratch_remove(dir);
 	/* No THREAD_END at all. */
 	scratch_name(dir, sizeof(dir));
 	w = parts_write(dir, &parts_meta, &vi->stream, DEP_END_WHOLE);
 	assert_int_equal(dep_writer_thread(w, &t), 0);
 	assert_int_equal(dep_writer_close(w, &e), 0);
-	expect_defect(dir, DEP_DEFECT_THREAD, "thread 9: its end was not seen");
+	expect_defect(dir, DEP_DEFECT_THREAD, "thread 9: its end was not recorded");
 	scratch_remove(dir);
 }
 
