@@ -35,7 +35,7 @@ struct proc_slot {
 	char *exe;		/* path of the executable, allocated */
 	int pidfd;		/* -1: none; use kill(pid, 0) instead */
 	u64 desc_taken;		/* bytes of descriptors queued; desc_tail: bytes stored */
-	u64 desc_stored;	/* bytes in the store's log; written by writer threads */
+	u64 desc_stored;	/* bytes of descriptors in the store; written by writer threads */
 	/* bytes of the next descriptors that an earlier collector has stored already */
 	u64 skip;
 	u64 claimed_ns;		/* time when the slot was first seen CLAIMED; 0: other state */
