@@ -95,7 +95,7 @@ void dep_file_use_reserve(struct dep_file *f);
 /**
  * dep_file_append() - write @n pieces, at most 7, then zeros up to a multiple of 8
  *
- * Return: 0, or a negative errno.  After an error the file is truncated to its previous size.
+ * Return: 0, or a negative errno.  After an error the file gets its previous size, if possible.
  */
 int dep_file_append(struct dep_file *f, const struct iovec *iov, int n);
 

@@ -20,7 +20,7 @@ struct dep_store {
 	int *fds;		/* descriptors of the files segments.NNN; -1: file is missing */
 	u32 nfds;
 	int log_fd;		/* descriptor of the log, kept open to test the writer's lock */
-	struct dep_table defects;	/* struct dep_defect, of @verdict */
+	struct dep_table defects;	/* rows of struct dep_defect for @verdict */
 	struct dep_verdict verdict;
 	bool judged;		/* @verdict has been made, by the first dep_store_verdict() */
 	struct dep_store_tail *growth;	/* state of reading a store that grows (tail.c) or NULL */

@@ -18,9 +18,9 @@ struct dep_resume_scan {
 	void *log;
 	u64 log_size;
 	u64 log_end;		/* end of the last valid frame */
-	u64 seg_end;		/* end of the last valid segment of the last file */
+	u64 seg_end;		/* end of the last valid segment in the last segment file */
 	bool make_again;	/* the last segment file has no header: create the file again */
-	struct dep_table damaged;		/* struct dep_segment with damaged columns */
+	struct dep_table damaged;		/* struct dep_segment of damaged segments */
 	/*
 	 * The last DESCRIPTORS frame.  Some of the BUILD_ID frames after it can be missing, unless
 	 * a frame of another type follows: then payload is NULL.

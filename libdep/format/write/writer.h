@@ -44,7 +44,7 @@ struct dep_writer {
 	int *rolled;			/* descriptors of previous segment files not synced yet */
 	u32 nrolled;
 	u64 unmarked;			/* bytes of segments stored since the last MARK */
-	u64 flushed;			/* offset up to which writing of @seg was started */
+	u64 flushed;			/* offset in @seg up to which disk writes were started */
 	struct dep_compressor *press;	/* buffers and contexts for dep_writer_segment() */
 	u8 *desc;			/* copy of descriptors while they are checked and logged */
 	size_t desc_room;
