@@ -438,7 +438,7 @@ class Case:
                 true = recorder in self.killed
             elif "was killed" in text or "were killed" in text:
                 true = child == signal.SIGKILL
-            elif "its end was not seen" in text:
+            elif "its end was not recorded" in text:
                 true = recorder in self.killed or child == signal.SIGKILL
             elif "could not be followed" in text:
                 # A child that died with its tracer has no steps that could be missing.

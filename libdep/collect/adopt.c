@@ -2,10 +2,10 @@
 /*
  * Take over a session from a collector that has ended.
  *
- * The store has what was stored; the session file has what was recorded. A collector returns memory
- * only after the store has the data, so no data is in neither. Data that is in both is only
- * returned: at most one batch of descriptors for each process and one chunk for each thread, which
- * were stored just before the end.
+ * A collector returns memory of the session file only after the store has the data. So all data is
+ * in the store or in the session file. Data in both was stored just before the earlier collector
+ * ended: at most one batch of descriptors for each process and one chunk for each thread. Its
+ * memory is returned without storing the data again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ size_t dep_adopt_skip(struct proc_slot *p, const u8 *data, size_t size)
 	return at;
 }
 
-/* Find where the process's descriptors continue. Values that it could change are checked. */
+/* Find where the process's descriptors continue. Check values that the process could change. */
 static void find_descriptors(struct dep_collector *c, u32 i, u64 logged)
 {
 	struct proc_slot *p = &c->procs[i];
@@ -68,18 +68,18 @@ static void find_descriptors(struct dep_collector *c, u32 i, u64 logged)
 		p->skip = logged - stored;
 		return;
 	}
-	dep_collector_message(c, "process %u (%u): it is not known which of its descriptors are "
-			      "stored; code that is new from here cannot be recovered", p->serial,
-			      p->pid);
+	dep_collector_message(c, "process %u (pid %u): cannot find out which of its descriptors "
+			      "are stored; code that it translates from now on cannot be "
+			      "recovered", p->serial, p->pid);
 	p->broken = true;
 	c->broken++;
 	c->loss.corrupt++;
 }
 
 /*
- * An execve that was answered has ended without this collector, and is counted already.  READY or
- * FAILED: the process that followed it has ended as well, or the answer was that its image runs
- * natively.
+ * Handle an execve that the earlier collector answered: its image runs natively and is counted
+ * already. This also holds for READY and FAILED: the process that followed the execve has ended
+ * with the earlier collector, or the answer was that the image runs natively.
  */
 static void settle_exec(struct dep_collector *c, u32 i)
 {
@@ -106,7 +106,7 @@ static void adopt_process(struct dep_collector *c, u32 i, const struct dep_resum
 		c->nclosing++;
 		return;
 	}
-	/* The slot's pid may have been changed; the store's was checked. */
+	/* Use the pid in the store, which was checked; the process may have changed the slot's. */
 	p->pid = r->pid;
 	p->exe = dep_find_exe(c, p->pid, ADEPT_BY_LAUNCH, 0);
 	p->open = p->exe;
@@ -114,7 +114,7 @@ static void adopt_process(struct dep_collector *c, u32 i, const struct dep_resum
 		return;
 	p->pidfd = syscall(SYS_pidfd_open, p->pid, 0);
 	p->gone = p->pidfd < 0 && errno == ESRCH;
-	/* The pid may have been reused. */
+	/* Another process may have got the pid: check that it maps the session. */
 	if (!p->gone && load(&sh->exec_state) == ADEPT_EXEC_NONE && !dep_image_alive(c, p->pid))
 		p->gone = true;
 	p->gone |= dep_proc_replaced(c, i);
@@ -148,7 +148,7 @@ static void adopt_thread(struct dep_collector *c, u32 slot, const struct dep_res
 	if (c->s->module)
 		return;
 	t->taken = t->given = load(&sh->tail);
-	/* The chunk that was returned last has the loss counters of that time. */
+	/* The header of the chunk that was returned last still has the loss counters. */
 	memcpy(&k, &sh->chunk[(t->taken - 1) % c->s->layout.nchunks], sizeof(k));
 	if (t->taken) {
 		t->dropped_chunks = k.dropped_chunks;
@@ -213,7 +213,7 @@ int dep_collector_adopt(struct dep_collector *c, const char *dir, int level)
 	dep_queue_write_to(c->queue, w);
 	if (load(&c->s->map->stop))
 		dep_queue_stop(c->queue);
-	dep_collector_message(c, "another collector went on with the recording");
+	dep_collector_message(c, "another collector continued the recording");
 	adopt_slots(c, &r);
 	dep_resume_free(&r);
 	return 0;

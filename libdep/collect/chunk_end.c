@@ -11,7 +11,7 @@
 #define PAGE	1024u
 #define PAGES	(DEP_EXIT_LIMIT / PAGE)
 
-/* A fragment without its code. */
+/* Stores and exits of a fragment, without its code. */
 struct cut {
 	struct cut *next;
 	u32 first_exit, nexits, nstores;
@@ -20,7 +20,7 @@ struct cut {
 };
 
 struct dep_cuts {
-	struct cut **page[PAGES];	/* by exit id */
+	struct cut **page[PAGES];	/* fragments by exit id: page[id / PAGE][id % PAGE] */
 	struct cut *all;
 };
 
@@ -106,7 +106,7 @@ bool dep_chunk_end_by_engine(const struct dep_crossing *x)
 	return x->fault_at - x->record_at == ADEPT_CHUNK_END_AT;
 }
 
-/* Only the exit's id did not fit: the record was otherwise complete. */
+/* The chunk ended at the store of the exit's id, which is the last store of a record. */
 static void at_id(const struct cut *k, const struct adept_exit *e, const struct dep_crossing *x,
 		  struct dep_chunk_end *out)
 {
@@ -125,7 +125,7 @@ static void at_id(const struct cut *k, const struct adept_exit *e, const struct 
 		};
 }
 
-/* Store number @n of the fragment did not fit. */
+/* The chunk ended at store number @n of the fragment, whose value did not fit. */
 static void at_store(const struct cut *k, u32 n, u32 have, const struct dep_crossing *x,
 		     struct dep_chunk_end *out)
 {
@@ -153,7 +153,7 @@ static void at_store(const struct cut *k, u32 n, u32 have, const struct dep_cros
 		out->tail.extra = stored;
 		out->head.nvals++;
 	}
-	/* Nothing of the record was in the chunk. */
+	/* No part of the record was in the chunk: it ended at a record boundary. */
 	if (!out->tail.insn && !out->tail.nvals)
 		out->tail.frag = out->head.frag = 0;
 }
@@ -171,7 +171,7 @@ struct dep_begun dep_begun(const u8 *body)
 	return b;
 }
 
-/* The exit of the record; for a partial one, the exit that it would have reached. */
+/* The exit of a record; for ADEPT_EV_PARTIAL, the exit that the thread would have taken. */
 static const struct adept_exit *exit_of(const struct cut *k, const struct dep_begun *b)
 {
 	u32 i;

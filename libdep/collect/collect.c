@@ -2,9 +2,9 @@
 /*
  * The collector's loop.
  *
- * Steps of a pass: find ended processes; read the heads of all threads; take all descriptors; take
- * the chunks that were published before; end threads and processes. This order ensures that a
- * chunk's descriptors are stored before it, and that nothing of a dead process is missed.
+ * Steps of a pass: find ended processes; read how many chunks all threads have published; take all
+ * descriptors; take these chunks; end threads and processes. This order ensures that a chunk's
+ * descriptors are stored before the chunk, and that nothing of a dead process is missed.
  */
 #include <errno.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 #include "internal.h"
 
 #define LEAVE_NS	10000000000ull
-#define WAIT_EXEC_NS	1000000l	/* while an execve is in progress */
+#define WAIT_EXEC_NS	1000000l	/* time between passes while an execve is in progress */
 
 int dep_collector_create(struct dep_collector **out, struct dep_session *s,
 			 const struct dep_collect_setup *setup)
@@ -90,7 +90,7 @@ bool dep_collector_idle(const struct dep_collector *c)
 	return !c->nopen && !c->nclaimed && !c->nclosing;
 }
 
-/* Sleep until the wakeup differs from @seen, a signal comes, or the time is up. */
+/* Sleep until the wakeup counter differs from @seen, a signal comes, or the next pass begins. */
 static void wait_for_work(struct dep_collector *c, u32 seen)
 {
 	struct adept_session *s = c->s->map;
@@ -104,7 +104,7 @@ static void wait_for_work(struct dep_collector *c, u32 seen)
 	__atomic_store_n(&s->collector_waits, 0, __ATOMIC_SEQ_CST);
 }
 
-/* Call waitpid() only after the pidfd reports the end: it must not consume a ptrace stop. */
+/* Reap the child. Call waitpid() only after the pidfd reports its end: not for a ptrace stop. */
 static void look_after_child(struct dep_collector *c, int pidfd, int *status)
 {
 	struct pollfd pfd = { .fd = pidfd, .events = POLLIN };
@@ -221,14 +221,14 @@ bool dep_collector_leave(struct dep_collector *c)
 
 void dep_collector_give_up(struct dep_collector *c)
 {
-	dep_collector_message(c, "what living programs had written last could not be taken");
+	dep_collector_message(c, "the last records of programs that still run could not be read");
 	dep_threads_give_up(c);
 }
 
 /*
- * The last pass over programs that continue. It takes what they have written until now, including
- * their current chunk, for up to 10 seconds if memory is short. They get the request to stop only
- * afterwards: before, they would begin to overwrite that chunk.
+ * Last pass over programs that continue after the recording. Take all records that they have
+ * written so far, including the chunk being written; if memory is short, try for 10 seconds. The
+ * programs get the request to stop only afterwards, since they would then overwrite that chunk.
  */
 static void take_leave(struct dep_collector *c)
 {
@@ -308,7 +308,7 @@ void dep_collector_free(struct dep_collector *c)
 	free(c);
 }
 
-/* Why the recording ends, as far as the collector knows. */
+/* Cause of the end of the recording, as far as the collector knows it. */
 static enum dep_close_cause cause_of(const struct dep_collector *c, u32 live)
 {
 	if (live)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The collector: creates the session file that recorded processes write to, and moves its data to a
- * store (abi/session_file.h is the contract).
+ * The collector: creates the session file that recorded processes write to (abi/session_file.h),
+ * and moves its data to a store.
  *
  * The loop runs in the caller's thread. It follows processes and queues what they have published.
  * It never waits for the store and never reads the body of a chunk. Writer threads own the
@@ -30,16 +30,16 @@ struct dep_writer;
 struct dep_session {
 	int fd;			/* memfd, close-on-exec */
 	size_t size;
-	struct adept_session *map;	/* the whole file, mapped */
-	/* as created: recorded processes can change the sizes in the shared page */
+	struct adept_session *map;	/* mapping of the whole file */
+	/* sizes and offsets as created; recorded processes can change those in the shared page */
 	struct adept_session layout;
-	dev_t dev;		/* of the memfd, to find it in /proc/PID/maps */
+	dev_t dev;		/* device of the memfd, to find its mapping in /proc/PID/maps */
 	ino_t ino;
-	u64 start_boot_ns;	/* CLOCK_BOOTTIME; recorded processes began later */
-	u64 start_ns, start_tsc;	/* CLOCK_MONOTONIC and the TSC, read together */
+	u64 start_boot_ns;	/* CLOCK_BOOTTIME at creation; recorded processes are younger */
+	u64 start_ns, start_tsc;	/* CLOCK_MONOTONIC and TSC at creation, read together */
 	/* rings of the kernel module with ADEPT_S_MODULE, else NULL */
 	struct dep_module *module;
-	struct dep_owner *owner;	/* made by dep_session_guard() */
+	struct dep_owner *owner;	/* marks the collector's thread; see dep_session_guard() */
 };
 
 #define DEP_RING_DEFAULT	(4u << 20)
@@ -50,14 +50,14 @@ struct dep_session {
  * dep_session_create() - create and map a session file
  * @flags: ADEPT_S_*; ADEPT_S_MODULE: with rings of the kernel module
  * @ring_size: bytes of ring per thread, rounded up to whole chunks; 0: the default
- * @nprocs, @nthreads: slots; 0: the maximum (fewer threads if rings are large)
- * @give_up_ns: time that programs wait for a dead collector before they go on unrecorded until
- *	another one takes over; 0: none will
+ * @nprocs, @nthreads: number of slots; 0: the maximum (fewer threads if rings are large)
+ * @give_up_ns: time for which programs wait after the collector died, before they continue
+ *	unrecorded until another collector takes over; 0: no collector will take over
  */
 int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 nprocs, u32 nthreads,
 		       u64 give_up_ns);
 
-/* The file system user of the calling thread. */
+/* Stands for the file system user of the calling thread. */
 #define DEP_CHARGE_SELF	((uid_t)-1)
 
 /**
@@ -71,14 +71,14 @@ int dep_session_create_for(struct dep_session *s, uid_t charge, u32 flags, u64 r
 			   u32 nprocs, u32 nthreads, u64 give_up_ns);
 
 /**
- * dep_session_guard() - let programs notice the death of the calling thread
+ * dep_session_guard() - let recorded programs notice the death of the calling thread
  *
- * Call it in the loop's thread. From then on the kernel no longer marks this thread's robust
- * mutexes.
+ * Call it in the loop's thread. It replaces the thread's robust list (set_robust_list(2)), so this
+ * thread must not use robust mutexes.
  */
 void dep_session_guard(struct dep_session *s);
 
-/** struct dep_session_saved - what dep_session_adopt() needs; kept by the creator */
+/** struct dep_session_saved - state for dep_session_adopt(), saved by the session's creator */
 struct dep_session_saved {
 	struct adept_session layout;
 	u64 start_boot_ns, start_ns, start_tsc;
@@ -90,11 +90,13 @@ void dep_session_save(const struct dep_session *s, struct dep_session_saved *to)
  * dep_session_adopt() - take over a session whose collector has ended
  * @fd: the session file; owned by @s, closed on error
  *
- * The process that followed its execves must have ended: execves in progress count as native.
- * Return: 0, -EBADMSG if the file is not the saved session's, or as dep_module_adopt().
+ * The process that followed execves for the earlier collector must have ended: execves in progress
+ * count as lost processes.
+ *
+ * Return: 0, -EBADMSG if the file is not that of the saved session, or as dep_module_adopt().
  */
 int dep_session_adopt(struct dep_session *s, int fd, const struct dep_session_saved *saved);
-/** dep_session_loss() - add the losses counted in the session file, by all its collectors */
+/** dep_session_loss() - add the losses counted in the session file since it was created */
 void dep_session_loss(const struct dep_session *s, struct dep_loss *loss);
 /** dep_session_destroy() - end the session; programs that still run are no longer recorded */
 void dep_session_destroy(struct dep_session *s);
@@ -124,47 +126,47 @@ static inline u8 *dep_session_chunk(const struct dep_session *s, u32 slot, u32 i
 /* Outcome of an execve that is followed. */
 enum dep_exec_outcome {
 	DEP_EXEC_PENDING,
-	DEP_EXEC_FOLLOWED,	/* the new image has a slot of its own */
+	DEP_EXEC_FOLLOWED,	/* the new image has its own process slot */
 	DEP_EXEC_RUNS_NATIVE,	/* the new image runs natively */
-	/* a vfork child's execve: as above; the parent's image continues */
+	/* A vfork child's execve was followed, or runs natively; its parent's image continues. */
 	DEP_EXEC_CHILD_FOLLOWED,
 	DEP_EXEC_CHILD_RUNS_NATIVE,
 	DEP_EXEC_CANCELLED,	/* execve failed; the old image continues */
-	DEP_EXEC_REFUSED,	/* answered with ADEPT_EXEC_NATIVE, as if begin() had failed */
-	DEP_EXEC_DEAD,		/* as if begin() had returned -ESRCH */
+	DEP_EXEC_REFUSED,	/* state set to ADEPT_EXEC_NATIVE, as if begin() had failed */
+	DEP_EXEC_DEAD,		/* the process is dead, as if begin() had returned -ESRCH */
 };
 
 /**
- * struct dep_exec_ops - how the collector follows execve; NULL members: it does not
+ * struct dep_exec_ops - how the collector follows execve; if all members are NULL, it does not
  *
- * Called in the loop's thread, so they may use ptrace. An implementation that lets an image run
- * natively counts it by adept_native_add().
+ * The functions are called in the loop's thread, so they may use ptrace. An implementation that
+ * lets an image run natively counts it by adept_native_add().
  */
 struct dep_exec_ops {
 	/**
-	 * @begin: slot @proc has set ADEPT_EXEC_REQUEST. Answers with ADEPT_EXEC_READY and returns
-	 *	0 if exec_tid is traced now. Otherwise answers with ADEPT_EXEC_NATIVE and returns a
-	 *	negative errno; -ESRCH if the process is dead, so that nothing runs natively. It may
-	 *	also return 0 and let another thread or process answer: poll() reports the answer.
+	 * @begin: process slot @proc has set ADEPT_EXEC_REQUEST. Set ADEPT_EXEC_READY and return 0
+	 *	if exec_tid is traced now. Otherwise set ADEPT_EXEC_NATIVE and return a negative
+	 *	errno; -ESRCH if the process is dead, so that nothing runs natively. It may also
+	 *	return 0 and leave the answer to another thread or process; poll() then reports it.
 	 */
 	int (*begin)(void *arg, struct dep_session *s, u32 proc);
-	/** @poll: return the outcome so far; never waits */
+	/** @poll: return the outcome of the execve so far, without waiting */
 	enum dep_exec_outcome (*poll)(void *arg, struct dep_session *s, u32 proc);
-	/** @end: stop following, because the collector ends */
+	/** @end: stop following the execve, because the collector ends */
 	void (*end)(void *arg, struct dep_session *s, u32 proc);
 	void *arg;
 };
 
 /** struct dep_collect_status - state of a collector; see dep_collector_status() */
 struct dep_collect_status {
-	u32 processes, threads;	/* number seen so far */
+	u32 processes, threads;	/* number of processes and threads recorded so far */
 	u32 live_processes;
-	u32 broken;		/* rings and processes with corrupt data */
+	u32 broken;		/* number of rings and processes with corrupt data */
 	u64 stored_bytes;
-	u64 chunks, raw_bytes;	/* consumed from rings */
+	u64 chunks, raw_bytes;	/* number of chunks taken from rings, and their bytes */
 	u64 null_bytes;		/* bytes that ended threads counted and discarded */
-	bool stopped;		/* no longer records */
-	bool failed;		/* the store could not be written: @error */
+	bool stopped;		/* the collector no longer records */
+	bool failed;		/* writing the store failed; @error says why */
 	char error[512];
 };
 
@@ -173,13 +175,13 @@ struct dep_pool;
 
 /** struct dep_collect_setup - parameters of a collector */
 struct dep_collect_setup {
-	struct dep_writer *w;		/* NULL: keep nothing (ADEPT_S_NO_RECORD) */
-	u64 max_size;			/* stop recording at this size in bytes; 0: never */
+	struct dep_writer *w;		/* NULL: store nothing (ADEPT_S_NO_RECORD) */
+	u64 max_size;			/* stop when the store has this many bytes; 0: never */
 	const struct dep_exec_ops *ops;	/* copied; NULL: do not follow execve */
-	struct dep_pool *pool;		/* writer threads; NULL: own ones */
+	struct dep_pool *pool;		/* writer threads; NULL: start a pool for this collector */
 	/*
-	 * Names of executables are looked up only for processes without other privileges; NULL or
-	 * not yet known: for all.
+	 * Privileges of the session. Names of executables are looked up only for processes without
+	 * further privileges; NULL or not known yet: for all processes.
 	 */
 	const struct dep_base *base;
 };
@@ -193,8 +195,8 @@ int dep_collector_create(struct dep_collector **c, struct dep_session *s,
 			 const struct dep_collect_setup *setup);
 
 /**
- * dep_collector_adopt() - continue a session that an earlier collector left
- * @dir: its store, for which a writer is made; @c must have been created without one
+ * dep_collector_adopt() - continue a session whose earlier collector has ended
+ * @dir: the session's store, which is resumed; @c must have been created without a writer
  *
  * Call it before all other functions. Return: 0, or as dep_writer_resume().
  */
@@ -202,8 +204,8 @@ int dep_collector_adopt(struct dep_collector *c, const char *dir, int level);
 
 /**
  * dep_collector_run() - run until @child has ended and no recorded process lives
- * @child: launched child of the caller; 0: none; DEP_CHILD_OF_OTHER: a child of another process,
- *	whose end @tick reports by dep_collector_child_gone()
+ * @child: launched child of the caller; 0: none; DEP_CHILD_OF_OTHER: the launched process is a
+ *	child of another process, and @tick reports its end by dep_collector_child_gone()
  * @status: receives the wait status of @child; -1: not known
  * @tick: called in each pass; a non-zero result ends the run and abandons living processes
  *
@@ -220,7 +222,7 @@ void dep_collector_child_gone(struct dep_collector *c);
 /* ---- for callers with their own loop; call in this order ---- */
 
 /**
- * dep_collector_step() - do what can be done without waiting
+ * dep_collector_step() - one pass of the loop: do all that can be done without waiting
  *
  * Call it after a wakeup, and at least every DEP_STEP_NS to notice ended processes; every
  * millisecond while dep_collector_following().
@@ -229,23 +231,23 @@ void dep_collector_child_gone(struct dep_collector *c);
  */
 bool dep_collector_step(struct dep_collector *c);
 #define DEP_STEP_NS	15000000ull
-/** dep_collector_following() - is an execve in progress? */
+/** dep_collector_following() - true if an execve is in progress */
 bool dep_collector_following(const struct dep_collector *c);
-/** dep_collector_idle() - does no process live, and is none being created? */
+/** dep_collector_idle() - true if no recorded process lives or is being created */
 bool dep_collector_idle(const struct dep_collector *c);
 /** dep_collector_unfollow() - let all images executed from now on run natively */
 void dep_collector_unfollow(struct dep_collector *c);
 /**
- * dep_collector_leave() - take what living programs have written until now
+ * dep_collector_leave() - take all records that living programs have written so far
  *
- * They continue. Return: false if not all could be taken: step and call again.
+ * The programs continue. Return: false if some records could not be taken: step and call again.
  */
 bool dep_collector_leave(struct dep_collector *c);
-/** dep_collector_give_up() - leave without the rest, which is counted as lost */
+/** dep_collector_give_up() - count as lost what dep_collector_leave() could not take */
 void dep_collector_give_up(struct dep_collector *c);
-/** dep_collector_abandon() - stop recording living programs; they never wait for room again */
+/** dep_collector_abandon() - stop recording living programs; they no longer wait for free chunks */
 void dep_collector_abandon(struct dep_collector *c);
-/** dep_collector_drained() - is everything that was taken stored? */
+/** dep_collector_drained() - true if everything that was taken is in the store */
 bool dep_collector_drained(struct dep_collector *c);
 /** dep_collector_loss() - all known losses; call it after dep_collector_abandon() */
 void dep_collector_loss(struct dep_collector *c, struct dep_loss *loss);
@@ -253,20 +255,20 @@ void dep_collector_loss(struct dep_collector *c, struct dep_loss *loss);
 void dep_collector_own_loss(struct dep_collector *c, struct dep_loss *loss);
 /**
  * dep_collector_close() - close the writer after all queued jobs
- * @ending: copied; a store failure replaces its cause
+ * @ending: copied; if writing the store failed, its cause is replaced
  */
 int dep_collector_close(struct dep_collector *c, const struct dep_ending *ending);
-/** dep_collector_closed() - is the writer closed? *ret: result of dep_writer_close() */
+/** dep_collector_closed() - true if the writer is closed; *ret: result of dep_writer_close() */
 bool dep_collector_closed(struct dep_collector *c, int *ret);
-/** dep_collector_free() - waits for queued jobs */
+/** dep_collector_free() - wait for queued jobs, then free @c */
 void dep_collector_free(struct dep_collector *c);
 
-/* ---- at any time ---- */
+/* ---- functions that may be called at any time ---- */
 
-/** dep_collector_busy() - is an execve of @pid followed? It may be in a ptrace stop. */
+/** dep_collector_busy() - true if an execve of @pid is followed: it may be in a ptrace stop */
 bool dep_collector_busy(const struct dep_collector *c, pid_t pid);
 
-/** dep_collector_child_ended() - has the launched child been reaped? */
+/** dep_collector_child_ended() - true if the launched child has been reaped */
 bool dep_collector_child_ended(const struct dep_collector *c);
 
 /** dep_collector_message() - add a message of at most 511 bytes to the store */
@@ -279,7 +281,7 @@ void dep_collector_stop(struct dep_collector *c);
 void dep_collector_status(struct dep_collector *c, struct dep_collect_status *st);
 
 /**
- * dep_collector_lag() - published chunks that are not stored, and their bytes
+ * dep_collector_lag() - count the published chunks that are not stored yet, and their bytes
  * @waiting: receives the number of threads that wait for a free chunk
  */
 void dep_collector_lag(struct dep_collector *c, u64 *chunks, u64 *bytes, u64 *waiting);
@@ -289,7 +291,7 @@ const char *dep_collector_error(const struct dep_collector *c);
 
 /**
  * dep_collector_finish() - abandon living programs, store everything taken, and free @c
- * @ending: receives cause and losses for dep_writer_close(); the caller sets the exit status
+ * @ending: receives cause and losses for dep_writer_close(); the caller adds the exit status
  * @status: NULL, or receives the final state
  */
 void dep_collector_finish(struct dep_collector *c, struct dep_ending *ending,

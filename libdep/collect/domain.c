@@ -2,9 +2,10 @@
 /*
  * Domains of isolated processes (record/isolate.c), on the collector's side.
  *
- * These processes can write only their own slots, and read those fields of the session's first page
- * that are copied to them here. They may use serials and exit ids of their own range only: with
- * others they could make the recordings of unrelated processes look corrupt.
+ * Processes of a domain cannot access the session's first page. So the collector copies the fields
+ * that they need to adept_proc.own of the founder's slot. They may use only serials and exit ids of
+ * the domain's ranges, since other numbers could make the recordings of unrelated processes look
+ * corrupt.
  */
 #include <string.h>
 
@@ -85,8 +86,8 @@ bool dep_domain_describes(const struct dep_collector *c, u32 i, u64 at, const vo
 	if (!domain)
 		return true;
 	/*
-	 * The founder's earlier descriptors; its slot may belong to another process of the domain
-	 * now.
+	 * Allow all descriptors that the founder wrote before it isolated itself. Compare serials,
+	 * since the slot may belong to another process of the domain now.
 	 */
 	if (c->procs[i].serial == load(&kept(c, i)->serial) && at < load(&kept(c, i)->desc_head))
 		return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Follows execve: connects the injector's functions to the collector's interface. */
+/* Following execve: implements struct dep_exec_ops with the functions of libdep/inject. */
 #include <errno.h>
 
 #include "exec_ops.h"
@@ -30,7 +30,7 @@ enum dep_exec_outcome dep_exec_poll(struct dep_follow *f, const struct dep_targe
 	case DEP_FOLLOW_NATIVE:
 		return child ? DEP_EXEC_CHILD_RUNS_NATIVE : DEP_EXEC_RUNS_NATIVE;
 	default:
-		/* A dead process is noticed by its pidfd, not here. */
+		/* If the process is dead, dep_procs_poll() notices that by its pidfd. */
 		return DEP_EXEC_CANCELLED;
 	}
 }

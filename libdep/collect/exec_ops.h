@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Follows execve with the injector, for the collector's loop. */
+/* Functions that follow execve with the injector (libdep/inject), for the collector's loop. */
 #ifndef ADEPT_COLLECT_EXEC_OPS_H
 #define ADEPT_COLLECT_EXEC_OPS_H
 
@@ -15,7 +15,7 @@ struct dep_exec {
 	void *arg;
 };
 
-/** dep_exec_poll() - dep_follow_exec_poll(), with the outcome as the collector needs it */
+/** dep_exec_poll() - call dep_follow_exec_poll() and convert its result for dep_exec_ops.poll */
 enum dep_exec_outcome dep_exec_poll(struct dep_follow *f, const struct dep_target *t,
 				    struct dep_injected *out, struct dep_why *why);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Shared by the collector's files: its own view of each slot. It is kept apart from shared memory,
- * which recorded processes can change at any time.
+ * State of the collector, shared by its files. The collector keeps its own data about each slot,
+ * since recorded processes can change the shared memory at any time.
  */
 #ifndef ADEPT_COLLECT_INTERNAL_H
 #define ADEPT_COLLECT_INTERNAL_H
@@ -19,96 +19,96 @@
 /** struct proc_slot - the collector's side of one struct adept_proc */
 struct proc_slot {
 	bool open;		/* registered in the store and not ended */
-	bool broken;		/* its descriptors were corrupt: they are discarded */
-	bool dying;		/* has ended; its rings are being emptied */
+	bool broken;		/* descriptors of the process were corrupt: discard further ones */
+	bool dying;		/* the process has ended; its rings are being emptied */
 	bool closing;		/* everything is queued; the slot is freed when @stored */
-	bool stored;		/* set by a writer thread */
-	u64 unresolved_ns;	/* time of the first failed search for its pid; 0: none */
-	/* had ended when it was opened: its threads are looked at once more */
+	bool stored;		/* the store has the process's end; set by a writer thread */
+	u64 unresolved_ns;	/* time of the first failed search for the process's pid, or 0 */
+	/* the process had ended when the slot was opened: it is closed in the next pass */
 	bool gone;
 	bool following;		/* exec_ops.begin() succeeded; the outcome is not known yet */
 	u32 exec_tid;
-	bool native;		/* executes natively: wait until its mapping is gone */
-	bool counted;		/* ..and counted in the session's native_images */
+	bool native;		/* the execve is not followed: wait until it unmaps the session */
+	bool counted;		/* this execve is counted in the session's native_images */
 	u32 serial;
 	u32 pid;
-	char *exe;		/* allocated */
-	int pidfd;		/* -1: none; test the pid itself */
-	u64 desc_taken;		/* descriptors queued; the shared desc_tail is what the store has */
-	u64 desc_stored;	/* bytes in the store; written by writer threads */
-	/* bytes of the next descriptors that an earlier collector has stored */
+	char *exe;		/* path of the executable, allocated */
+	int pidfd;		/* -1: none; use kill(pid, 0) instead */
+	u64 desc_taken;		/* bytes of descriptors queued; desc_tail: bytes stored */
+	u64 desc_stored;	/* bytes of descriptors in the store; written by writer threads */
+	/* bytes of the next descriptors that an earlier collector has stored already */
 	u64 skip;
-	u64 claimed_ns;		/* time when it was first seen CLAIMED; 0: it is not */
+	u64 claimed_ns;		/* time when the slot was first seen CLAIMED; 0: other state */
 	u64 native_ns;		/* time when @native was set */
-	u64 checked_ns;		/* time of the last look for its mapping */
+	u64 checked_ns;		/* time of the last dep_image_alive() for the process */
 };
 
 /** struct thread_slot - the collector's side of one struct adept_thread */
 struct thread_slot {
 	bool open;
-	bool broken;		/* its ring was corrupt: it is discarded */
+	bool broken;		/* the ring was corrupt: discard further chunks */
 	bool complained;
 	bool closing, stored;	/* as in struct proc_slot */
 	u32 serial;
 	u32 tid;
 	u32 proc;
-	u32 taken;		/* chunks queued */
-	u32 given;		/* chunks returned; written by writer threads */
-	u32 state, head;	/* as seen in this pass */
+	u32 taken;		/* number of chunks queued */
+	u32 given;		/* number of chunks returned; written by writer threads */
+	u32 state, head;	/* copies of the shared fields, made in this pass of the loop */
 	u64 next_seq;
 	bool adopted;		/* chunks before next_seq are stored, but possibly not returned */
 	u64 dropped_chunks, dropped_bytes;
 	u64 absent_chunks, absent_bytes;
-	u64 flushes, null_bytes;	/* set when it has ended */
+	u64 flushes, null_bytes;	/* set when the thread has ended */
 	u64 start_ns;
 	u32 end;		/* enum dep_thread_end */
-	/* With rings of the kernel module: module_chunks.c */
-	struct dep_module_chunks *filled;	/* taken and not returned, in order */
-	u32 nfilled, nqueued;	/* the first @nqueued of them are queued */
-	u32 returned;		/* part of @given that the module knows of */
+	/* The following fields are for rings of the kernel module (module_chunks.c). */
+	struct dep_module_chunks *filled;	/* chunks taken and not returned, in order */
+	u32 nfilled, nqueued;	/* chunks in @filled; the first @nqueued of them are queued */
+	u32 returned;		/* number of chunks returned to the module, at most @given */
 	bool last_taken;
-	/* left out because their begin registers are not known */
+	/* chunks not stored because the registers at their beginning are unknown */
 	u64 unreadable_chunks, unreadable_bytes;
 };
 
-/** struct dep_collector - owned by the loop's thread, except for the inside of @queue */
+/** struct dep_collector - owned by the loop's thread, except for the contents of @queue */
 struct dep_collector {
 	struct dep_session *s;
 	struct dep_writer *w;
-	struct dep_pool *pool;	/* own writer threads; NULL: the caller's */
+	struct dep_pool *pool;	/* the collector's own writer threads; NULL: uses the caller's */
 	struct dep_queue *queue;
 	struct dep_exec_ops ops;
-	const struct dep_base *base;	/* NULL: look up the executable of any process */
+	const struct dep_base *base;	/* as in struct dep_collect_setup */
 
 	struct proc_slot *procs;
 	struct thread_slot *threads;
-	u32 *used;		/* thread slots in use in this pass */
+	u32 *used;		/* indices of the thread slots in use in this pass of the loop */
 	u32 nused;
-	u32 nslots;		/* process slots that were ever used */
-	u32 nopen;		/* open process slots */
-	u32 nclosing;		/* slots that wait until the store has their end */
-	/* process slots being created, for which the session does not end */
+	u32 nslots;		/* number of process slots that were ever used */
+	u32 nopen;		/* number of open process slots */
+	u32 nclosing;		/* number of slots whose end is queued and not stored yet */
+	/* number of process slots being claimed: the session does not end before they are used */
 	u32 nclaimed;
 	u64 scanned_ns;		/* last scan of all processes by pidns.c */
 	u64 polled_ns;		/* last test for ended processes by dep_procs_poll() */
 	u32 nfollowing;		/* number of execves in progress */
 	bool unfollow;		/* follow no more execves */
 	pid_t child;
-	bool child_gone;	/* it was reaped: its pid may be reused */
+	bool child_gone;	/* the launched child was reaped: its pid may be reused */
 
-	struct dep_cuts *cuts;	/* with ADEPT_S_MODULE: to interpret chunk ends */
+	struct dep_cuts *cuts;	/* with ADEPT_S_MODULE: fragments, to interpret chunk ends */
 
-	u8 *serials;		/* bitmap of serials used */
+	u8 *serials;		/* bitmap of serials in use */
 	size_t serials_size;
 
 	u32 nprocs_seen, nthreads_seen;
 	u64 null_bytes;
 	u64 raw_bytes, nchunks;
-	u32 broken;		/* rings and processes with corrupt data */
+	u32 broken;		/* number of rings and processes with corrupt data */
 	struct dep_loss loss;
 };
 
-/* ---- slots.c: helpers for both tables ---- */
+/* ---- slots.c: helpers for the tables of process slots and thread slots ---- */
 
 #define load(p)		__atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define store(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
@@ -129,17 +129,17 @@ static inline u64 now_ns(void)
 /**
  * dep_serial_take() - claim @serial for a process or thread
  *
- * Return: false if it is invalid: zero, too large or in use.
+ * Return: false if the serial is zero, too large or in use, or without memory.
  */
 bool dep_serial_take(struct dep_collector *c, u32 serial);
 
-/** dep_slots_count() - update @nslots; slots that were never used have no memory and get none */
+/** dep_slots_count() - update c->nslots, without touching slots that were never used */
 void dep_slots_count(struct dep_collector *c);
 
-/** dep_table_seek() - next byte from @off with memory (SEEK_DATA) or without; @end: none */
+/** dep_table_seek() - next offset from @off with memory (SEEK_DATA) or without; @end if none */
 u64 dep_table_seek(struct dep_collector *c, u64 off, u64 end, int whence);
 
-/** dep_punch() - free the memory of a range, which reads as zero from then on */
+/** dep_punch() - free the memory of a range of the session file, which then reads as zero */
 void dep_punch(struct dep_collector *c, u64 off, u64 len);
 
 /* ---- domain.c ---- */
@@ -148,42 +148,42 @@ void dep_punch(struct dep_collector *c, u64 off, u64 len);
 u32 dep_domain(const struct dep_collector *c, u32 i);
 /** dep_domains_tell() - copy session state to all domains, and collect their counters */
 void dep_domains_tell(struct dep_collector *c);
-/** dep_domain_process() - may process slot @i have @serial? */
+/** dep_domain_process() - true if @serial is allowed for process slot @i in its domain */
 bool dep_domain_process(const struct dep_collector *c, u32 i, u32 serial);
-/** dep_domain_thread() - may thread slot @slot have @serial, in process slot @proc? */
+/** dep_domain_thread() - true if @serial is allowed for thread slot @slot of process slot @proc */
 bool dep_domain_thread(const struct dep_collector *c, u32 slot, u32 proc, u32 serial);
 /**
- * dep_domain_describes() - may process slot @i write this descriptor?
- * @at: its position in the slot's descriptors
+ * dep_domain_describes() - true if process slot @i is allowed to write descriptor @desc
+ * @at: position of the descriptor in all descriptors that the slot has written
  * @desc: the whole descriptor
  */
 bool dep_domain_describes(const struct dep_collector *c, u32 i, u64 at, const void *desc);
 
 /* ---- threads.c ---- */
 
-/** dep_threads_snapshot() - read which thread slots are in use, and their heads */
+/** dep_threads_snapshot() - list the thread slots in use, and read how many chunks each has */
 void dep_threads_snapshot(struct dep_collector *c);
-/** dep_threads_consume() - take the chunks that the snapshot saw; true: there were some */
+/** dep_threads_consume() - take the chunks found by dep_threads_snapshot(); true: did something */
 bool dep_threads_consume(struct dep_collector *c);
 /**
  * dep_threads_end_slot() - end all threads of the dead process in slot @proc
  *
- * Return: false if that must wait: call again.
+ * Return: false if a thread could not be ended yet: call again.
  */
 bool dep_threads_end_slot(struct dep_collector *c, u32 proc);
 /**
- * dep_threads_left_alive() - does a vfork child of the dead process in slot @proc live?
+ * dep_threads_left_alive() - true if a vfork child of the dead process in slot @proc lives
  *
- * It writes to its parent's ring until it calls execve or ends.
+ * The child writes to its parent's ring until it calls execve or ends.
  */
 bool dep_threads_left_alive(struct dep_collector *c, u32 proc);
 /**
- * dep_threads_leave() - take what living threads have written, for the last time
+ * dep_threads_leave() - take all records of living threads at the end of the recording
  *
- * The threads keep their slots. Return: false if not all could be taken: call again.
+ * The threads keep their slots. Return: false if some records could not be taken: call again.
  */
 bool dep_threads_leave(struct dep_collector *c);
-/** dep_threads_give_up() - close the threads that dep_threads_leave() could not take, as loss */
+/** dep_threads_give_up() - close the threads that dep_threads_leave() could not close, as loss */
 void dep_threads_give_up(struct dep_collector *c);
 /** dep_threads_release() - wake all threads that wait for a chunk */
 void dep_threads_release(struct dep_collector *c);
@@ -192,16 +192,16 @@ void dep_threads_release(struct dep_collector *c);
 
 /** dep_module_chunks_collect() - fetch filled chunks; call it before dep_procs_drain() */
 void dep_module_chunks_collect(struct dep_collector *c);
-/** dep_module_chunks_take() - queue chunks of a slot, and return stored ones */
+/** dep_module_chunks_take() - queue chunks of a slot, and return stored chunks to the module */
 void dep_module_chunks_take(struct dep_collector *c, u32 slot, bool *did);
 /**
- * dep_module_chunks_finish() - take the rest of a thread
- * @living: the thread goes on; otherwise it or its process has ended
+ * dep_module_chunks_finish() - take the remaining chunks of a thread
+ * @living: the thread continues; otherwise it or its process has ended
  *
- * Return: false if that must wait: call again.
+ * Return: false if some chunks could not be taken yet: call again.
  */
 bool dep_module_chunks_finish(struct dep_collector *c, u32 slot, bool living);
-/** dep_module_chunks_tally() - add the ring's counters to the thread's */
+/** dep_module_chunks_tally() - copy the final counters of the ring to the thread's slot */
 void dep_module_chunks_tally(struct dep_collector *c, u32 slot);
 /** dep_module_chunks_free() - free the ring for another thread */
 void dep_module_chunks_free(struct dep_collector *c, u32 slot);
@@ -213,18 +213,18 @@ void dep_procs_poll(struct dep_collector *c);
 /**
  * dep_procs_drain() - register new processes and empty all descriptor rings
  *
- * Return: 0 if the queue had no room for some: then no chunk may be taken.
+ * Return: 0 if the queue had no room for some descriptors: then no chunk may be taken.
  */
 int dep_procs_drain(struct dep_collector *c, bool *did);
-/** dep_procs_end_slot() - end the processes that dep_procs_poll() found */
+/** dep_procs_end_slot() - end the processes that dep_procs_poll() has found to be dead */
 bool dep_procs_end_slot(struct dep_collector *c);
 /**
- * dep_find_exe() - executable of @pid, allocated; "": not known
- * @cause: what made the process, according to itself
- * @parent: serial of its parent
+ * dep_find_exe() - get the path of @pid's executable, allocated; "" if it is not known
+ * @cause: enum adept_cause, as the process claims
+ * @parent: serial of the parent process
  */
 char *dep_find_exe(struct dep_collector *c, u32 pid, u32 cause, u32 parent);
-/** dep_proc_replaced() - has the image in slot @i executed another recorded one? */
+/** dep_proc_replaced() - true if the image in slot @i has executed another recorded image */
 bool dep_proc_replaced(struct dep_collector *c, u32 i);
 void dep_procs_release(struct dep_collector *c);
 void dep_procs_close(struct dep_collector *c);
@@ -232,29 +232,30 @@ void dep_procs_close(struct dep_collector *c);
 /* ---- pidns.c: processes in other pid namespaces ---- */
 
 /**
- * dep_pidns_process() - the collector's pid of slot @i's process in another pid namespace
+ * dep_pidns_process() - find the process of slot @i, which is in another pid namespace
  *
- * Verified by the session in the process's memory. Return: 0 if it was not found.
+ * Return: its pid in the collector's namespace, or 0 if no process was found that maps the session
+ * and uses this slot.
  */
 u32 dep_pidns_process(struct dep_collector *c, u32 i);
-/** dep_pidns_exec_tid() - store the collector's tid of the thread that calls execve in slot @i */
+/** dep_pidns_exec_tid() - translate exec_tid of slot @i to the collector's pid namespace */
 void dep_pidns_exec_tid(struct dep_collector *c, u32 i);
 
 /* ---- adopt.c ---- */
 
-/** dep_adopt_skip() - how many of @size bytes of descriptors at @data the store already has */
+/** dep_adopt_skip() - size of the descriptors at the beginning of @data that are stored already */
 size_t dep_adopt_skip(struct proc_slot *p, const u8 *data, size_t size);
 
 /* ---- process_image.c ---- */
 
-/** dep_image_alive() - has @pid the session file mapped? true if that is not known */
+/** dep_image_alive() - true if process @pid maps the session file, or may map it */
 bool dep_image_alive(struct dep_collector *c, u32 pid);
 /**
- * dep_image_of_other() - has the process of thread @tid, which is not @pid, the session mapped?
- * @tgid: receives that process
+ * dep_image_of_other() - true if thread @tid is in another process than @pid that maps the session
+ * @tgid: receives the pid of the thread's process
  */
 bool dep_image_of_other(struct dep_collector *c, u32 tid, u32 pid, u32 *tgid);
-/** dep_exec_step() - handle a request or the progress of slot @i's execve */
+/** dep_exec_step() - answer a request for execve by slot @i, or follow its progress */
 void dep_exec_step(struct dep_collector *c, u32 i);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The backlog: chunks that are published and not stored. */
+/* The collector's backlog: chunks that are published and not stored yet. */
 #include "chunk_end.h"
 #include "internal.h"
 

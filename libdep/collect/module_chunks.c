@@ -2,9 +2,9 @@
 /*
  * Chunks of the kernel module's rings.
  *
- * The position at which a chunk ends is known when the record begun there has its id, at the
- * beginning of the next chunk. The chunk waits for that. It is read in place and returned when the
- * store has it.
+ * The position in the code at which a chunk ends is known only when the record that continues in
+ * the next chunk has its id. A chunk is queued when this id is known. Writer threads read the chunk
+ * in place; it is returned to the module when the store has it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 #define TAKE	64u
 
-/* By a writer thread: the store has all chunks before @job->upto. */
+/* Called by a writer thread when the store has all chunks before @job->upto. */
 static void module_chunk_stored(struct dep_job *job)
 {
 	struct dep_collector *c = job->owner;
@@ -23,7 +23,7 @@ static void module_chunk_stored(struct dep_job *job)
 	dep_queue_wake(job->queue);
 }
 
-/* Queue @job for the slot's first chunk that is not queued. */
+/* Queue @job, which is for the first chunk of the slot that is not queued yet. */
 static void put_module_chunk(struct dep_collector *c, u32 slot, struct dep_job *job)
 {
 	struct thread_slot *t = &c->threads[slot];
@@ -36,7 +36,7 @@ static void put_module_chunk(struct dep_collector *c, u32 slot, struct dep_job *
 	dep_queue_put(c->queue, job);
 }
 
-/* Return stored chunks to the module, with the next exchange. */
+/* Return stored chunks to the module, which gets them with the next dep_module_take(). */
 static bool give_stored(struct dep_collector *c, u32 slot)
 {
 	struct thread_slot *t = &c->threads[slot];
@@ -76,8 +76,8 @@ void dep_module_chunks_collect(struct dep_collector *c)
 }
 
 /*
- * Find the record begun at the end of the slot's first chunk that is not queued; id 0: none.
- * Return: false if that is not known yet.
+ * Find the record that was begun at the end of the slot's first chunk that is not queued. id 0: no
+ * record was begun. Return: false if this is not known yet.
  */
 static bool begun_after(struct dep_collector *c, u32 slot, struct dep_begun *out)
 {
@@ -96,7 +96,7 @@ static bool begun_after(struct dep_collector *c, u32 slot, struct dep_begun *out
 	dep_module_state(c->s->module, slot, &before);
 	if (!before.there || before.ring != f->ring)
 		return true;
-	/* A later chunk was filled, and comes with the next exchange; or it was lost. */
+	/* The next chunk was filled, and the next dep_module_take() gets it; or it was lost. */
 	if (before.seq != f->seq + 1)
 		return !before.filled;
 	dep_module_current(c->s->module, slot, &before, &current);
@@ -106,7 +106,7 @@ static bool begun_after(struct dep_collector *c, u32 slot, struct dep_begun *out
 	return after.seq == before.seq && (out->id || before.ended);
 }
 
-/* The engine's own description of the end of a chunk that it ended. */
+/* Use the engine's description of the end of a chunk that the engine itself has ended. */
 static void engines_tail(struct dep_collector *c, const struct dep_module_chunks *f,
 			 struct adept_chunk *k)
 {
@@ -122,13 +122,13 @@ static void engines_tail(struct dep_collector *c, const struct dep_module_chunks
 
 enum outlook {
 	CLEAR,
-	LATER,		/* the missing information will come */
-	UNREADABLE,	/* the registers at its begin will never be known */
+	LATER,		/* wait: a descriptor or record id that is needed is not known yet */
+	UNREADABLE,	/* the registers at the beginning of the chunk will never be known */
 };
 
 /*
- * Can the information needed to interpret @b still come? @settled: all descriptors of the ring's
- * thread have been taken.
+ * True if a descriptor that is needed to interpret @b may still arrive. @settled: all descriptors
+ * of the ring's thread have been taken.
  */
 static bool may_come(const struct dep_begun *b, bool settled)
 {
@@ -146,7 +146,7 @@ static enum outlook describe(struct dep_collector *c, u32 slot, const struct dep
 	k->start_ns = f->head.clock_ns;
 	k->fs_base = f->head.fs_base;
 	k->fill = k->tail_at = f->end;
-	/* The first chunk begins with events and has no earlier record. */
+	/* A thread's first chunk begins with events and continues no earlier record. */
 	if (f->seq && dep_chunk_end(c->cuts, &f->head, &b, &x)) {
 		k->head = x.head;
 		k->gs_base = x.gs_base;
@@ -165,8 +165,8 @@ static enum outlook describe(struct dep_collector *c, u32 slot, const struct dep
 	if (!b.id)
 		return CLEAR;
 	/*
-	 * If the end of this chunk is unknown, so is the beginning of the next one, which is
-	 * dropped.
+	 * If the end of this chunk stays unknown, so does the beginning of the next chunk, which is
+	 * then left out.
 	 */
 	if (!dep_chunk_end(c->cuts, &f->tail, &b, &x))
 		return f->tail.valid && may_come(&b, settled) ? LATER : CLEAR;
@@ -187,14 +187,14 @@ static void count_losses(struct thread_slot *t, const struct dep_module_chunks *
 	}
 }
 
-/* Count @f, and the loss before it, as not recorded. */
+/* Count chunk @f, and the losses before it, as not recorded. */
 static void leave_out(struct dep_collector *c, struct thread_slot *t,
 		      const struct dep_module_chunks *f)
 {
 	count_losses(t, f);
 	if (!t->unreadable_chunks)
-		dep_collector_message(c, "thread %u: a chunk begins with registers that are not "
-				      "known; it is left out", t->serial);
+		dep_collector_message(c, "thread %u: a chunk is left out, because the registers at "
+				      "its beginning are unknown", t->serial);
 	t->unreadable_chunks++;
 	t->unreadable_bytes += f->unfinished ? 0 : f->end;
 }
@@ -218,7 +218,7 @@ static bool was_still(struct dep_collector *c, u32 slot, const struct dep_module
 	return s.there && s.seq == f->seq && dep_procs_drain(c, &did);
 }
 
-/* Make the job for @f, which is complete; or @living: its thread may write to its end. */
+/* Make the job for chunk @f, which is complete, or to which a @living thread may still write. */
 static struct dep_job *chunk_job(struct dep_collector *c, u32 slot,
 				 const struct dep_module_chunks *f, struct adept_chunk *k,
 				 bool living)
@@ -251,12 +251,12 @@ static struct dep_job *chunk_job(struct dep_collector *c, u32 slot,
 	return job;
 }
 
-/* Queue the next chunk; false if that must wait. */
+/* Queue the next chunk. Return: false if it cannot be queued yet. */
 static bool take_next(struct dep_collector *c, u32 slot, bool settled)
 {
 	struct thread_slot *t = &c->threads[slot];
 	struct dep_module_chunks *f = &t->filled[t->nqueued];
-	bool again = f->seq < t->next_seq;	/* an earlier collector has stored it */
+	bool again = f->seq < t->next_seq;	/* an earlier collector has stored the chunk */
 	bool want = wanted(c, t) && !again;
 	enum outlook look = CLEAR;
 	struct dep_job *job;
@@ -283,7 +283,7 @@ static bool take_next(struct dep_collector *c, u32 slot, bool settled)
 	return true;
 }
 
-/* Queue what can be queued; *did: there was some. */
+/* Queue all chunks that can be queued now; *did: there was something to do. */
 static void take(struct dep_collector *c, u32 slot, bool settled, bool *did)
 {
 	struct thread_slot *t = &c->threads[slot];
@@ -300,8 +300,8 @@ void dep_module_chunks_take(struct dep_collector *c, u32 slot, bool *did)
 }
 
 /*
- * Take a copy of the chunk that a living thread is writing. Its ring is not ended, since the thread
- * would overwrite the chunk while it is read.
+ * Take a copy of the chunk that a living thread is writing. Do not flush the ring to get the chunk:
+ * the thread would overwrite the chunk while it is read.
  */
 static bool take_current(struct dep_collector *c, u32 slot)
 {
@@ -340,7 +340,7 @@ bool dep_module_chunks_finish(struct dep_collector *c, u32 slot, bool living)
 	if (!living && !s.ended)
 		dep_module_flush(c->s->module, slot, s.ring);
 	dep_module_chunks_collect(c);
-	/* The code that ran last may have been described just now. */
+	/* Take the newest descriptors, since the thread may have just run new code. */
 	if (!dep_procs_drain(c, &did))
 		return false;
 	take(c, slot, true, &did);

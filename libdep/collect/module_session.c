@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The consumer's side of include/uapi/linux/adept.h. */
+/* The consumer's side of the kernel module's interface, include/uapi/linux/adept.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
@@ -21,17 +21,17 @@
 #define DEVICE		"/dev/adept"
 #define MAX_GIVE	256u
 #define MAX_TAKE	256u
-/* A private consumer that has ended does not come back. */
+/* Without a successor for a dead consumer, programs wait this long before they discard records. */
 #define ORPHAN_WAIT_MS	2000
 
-_Static_assert(ADEPT_GUARD_SIZE == ADEPT_RING_GAP, "the gaps between chunks differ");
+_Static_assert(ADEPT_GUARD_SIZE == ADEPT_RING_GAP, "engine and module have different ring gaps");
 _Static_assert(ADEPT_CHUNK_END_AT < ADEPT_RING_RECORD_MAX && ADEPT_CHUNK_END_AT > ADEPT_MAX_RECORD,
 	       "ADEPT_CHUNK_END_AT");
 
 struct dep_module {
 	int fd, writer;
 	u64 id;
-	struct io_uring uring;	/* for the exchange, if has_uring: io_uring may be denied */
+	struct io_uring uring;	/* for exchange() if has_uring; io_uring may be forbidden here */
 	bool has_uring;
 	u32 chunk_size, nchunks;
 	u64 chunk_stride, slot_stride, area_size, info_stride, info_size;
@@ -44,7 +44,7 @@ struct dep_module {
 	/* The waker thread: wakes the loop when there are filled chunks. */
 	pthread_t waker;
 	bool has_waker;
-	u32 armed;		/* futex: 1: wait for chunks, 2: end */
+	u32 armed;		/* futex; 0: sleep, 1: wait for chunks and wake the loop, 2: end */
 	u32 *wakeup;
 	int stop[2];		/* pipe: closing the second end ends poll() in the waker */
 };
@@ -66,7 +66,7 @@ int dep_module_device(void)
 	return err;
 }
 
-/* A session that can be adopted is kept much longer than its writers wait. */
+/* Create a session. If another consumer may adopt it, keep it after the consumer's death. */
 static int create(struct dep_module *m, int dev, const struct adept_session *l, uid_t charge)
 {
 	u64 give_up_ms = l->give_up_ns / 1000000;
@@ -150,7 +150,8 @@ static int exchange(struct dep_module *m, struct adept_exchange *x)
 		ret = io_uring_submit_and_wait(&m->uring, 1);
 	while (ret == -EINTR || ret == -EAGAIN);
 	/*
-	 * A signal interrupts this wait, too; but the command writes to @x until it has completed.
+	 * A signal interrupts the wait above. Wait until the command has completed, since it writes
+	 * to @x until then.
 	 */
 	do
 		ret = io_uring_wait_cqe(&m->uring, &cqe);
@@ -162,7 +163,7 @@ static int exchange(struct dep_module *m, struct adept_exchange *x)
 	return ret;
 }
 
-/* io_uring may be denied, and kernels before 5.19 lack these commands. */
+/* Use io_uring if possible: it may be forbidden, and kernels before 5.19 lack its commands. */
 static void try_uring(struct dep_module *m)
 {
 	struct adept_exchange nothing = { 0 };
@@ -174,7 +175,7 @@ static void try_uring(struct dep_module *m)
 	m->has_uring = false;
 }
 
-/* @id: session to adopt; NULL: create one, accounted to @charge */
+/* Adopt the session @id; if @id is NULL, create a session that is accounted to @charge. */
 static int open_module(struct dep_module **out, const struct adept_session *l, const u64 *id,
 		       uid_t charge)
 {
@@ -299,7 +300,7 @@ u32 dep_module_take(struct dep_module *m, struct dep_module_chunks *out, u32 n)
 
 	if (exchange(m, &x))
 		return 0;
-	/* A rejected entry belongs to a ring that was reset. */
+	/* Skip an entry that the module rejected: its ring was reset. */
 	if (x.given < m->ngive)
 		x.given++;
 	m->ngive -= x.given;

@@ -10,7 +10,7 @@
 #include "libdep/abi/session_file.h"
 #include "owner.h"
 
-/* First of two pages; the second one is the session's first page. */
+/* Head of the first of two pages; the second page is the session's first page. */
 struct dep_owner {
 	struct robust_list entry;
 	struct dep_owner *next;
@@ -20,7 +20,7 @@ struct dep_owner {
 
 static __thread struct robust_list_head head;
 static __thread struct dep_owner *first;
-/* owner of the list: fork copies the variable, but the kernel drops the child's list */
+/* tid that set up the list; after fork it differs in the child, which has no robust list yet */
 static __thread u32 owner_tid;
 
 static void barrier(void)
@@ -28,7 +28,7 @@ static void barrier(void)
 	__asm__ volatile("" : : : "memory");
 }
 
-/* A file that can shrink would cause SIGBUS here. */
+/* True if @fd is sealed against shrinking: accesses to a truncated file would cause SIGBUS. */
 static int is_session(int fd)
 {
 	struct stat st;
@@ -94,7 +94,8 @@ struct dep_owner *dep_owner_new(int fd, size_t word)
 	o->tid = (u32)gettid();
 	set_up_list(word, o->tid);
 	/*
-	 * If the thread is killed between the next two steps, the kernel finds the entry by this.
+	 * If the thread is killed after the word is set and before the entry is in the list, the
+	 * kernel finds the entry in list_op_pending.
 	 */
 	head.list_op_pending = &o->entry;
 	barrier();

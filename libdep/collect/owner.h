@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Lets recorded programs notice the death of a process that they depend on.
+ * Lets recorded programs notice the death of the collector or of the fd store holder.
  *
- * Two words on the session file's first page name the collector's thread and the thread of the
- * process that keeps the file for another collector. They are robust futexes (set_robust_list(2)):
- * when the thread dies, in whatever way, the kernel sets ADEPT_OWNER_DIED. Programs need no system
- * call to see that, and it works across pid namespaces.
+ * Two words on the session file's first page have the tids of the collector's thread and of the
+ * thread of the fd store holder, which keeps the file for the next collector. They are robust
+ * futexes (set_robust_list(2)): when the thread dies, in whatever way, the kernel sets
+ * ADEPT_OWNER_DIED in its word. Programs read this bit without a system call, also in other pid
+ * namespaces.
  *
  *	private page	| list entry |		followed by the kernel when the thread dies
  *	shared page	| session's first page |	programs can write here
@@ -23,15 +24,15 @@ struct dep_owner;
 
 /**
  * dep_owner_new() - mark a word as owned by the calling thread
- * @fd: a session file; stays the caller's
- * @word: offset of the word; the same in all calls of a thread
+ * @fd: a session file, which the caller still owns
+ * @word: offset of the word in the file; the same in all calls of a thread
  *
- * From then on the kernel does not mark the thread's own robust mutexes.
+ * This replaces the thread's robust list, so the thread must not use robust mutexes.
  *
  * Return: NULL if @fd is no session file or there is no memory: programs will not notice the death.
  */
 struct dep_owner *dep_owner_new(int fd, size_t word);
-/** dep_owner_free() - by the same thread; clears the word unless another thread owns it */
+/** dep_owner_free() - clear the word if the calling thread owns it; call it in the same thread */
 void dep_owner_free(struct dep_owner *o);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * Processes in other pid namespaces than the collector's.
  *
- * A forked child writes its pid, as seen by itself, into its slot. If it is in another pid
- * namespace, the collector searches for the process: first among its parent's children, then among
- * all processes. It is the one that
+ * A forked child writes into its slot the pid that it has in its own pid namespace. If this is not
+ * the collector's namespace, the collector searches for the process: first among its parent's
+ * children, then among all processes. It looks for a process that
  * - has this pid in its own namespace (NSpid in /proc/PID/status),
  * - maps the session, and
  * - has the number of the slot in its engine's memory, at the address given in the slot.
@@ -26,7 +26,7 @@
 #define SCAN_NS		50000000ull	/* minimum interval between scans of all processes */
 #define SCAN_MAX	65536
 
-/* Pid of task @dir in its own namespace, 0: not known; @depth: number of its namespaces. */
+/* Pid of the task @dir in its own namespace, 0 if unknown; @depth: depth of its pid namespace. */
 static u32 own_number(const char *dir, u32 *depth)
 {
 	char path[96], line[512], *p, *end;
@@ -94,7 +94,7 @@ static bool is_it(struct dep_collector *c, u32 pid, u32 i, u32 number)
 	return has_number(pid, number) && !is_open(c, pid) && uses_slot(c, pid, i);
 }
 
-/* The next pid of a list like /proc/PID/task/TID/children; 0: end. */
+/* Read the next pid in /proc/PID/task/TID/children; 0 at the end. */
 static u32 next_child(FILE *f)
 {
 	unsigned int pid;
@@ -102,10 +102,10 @@ static u32 next_child(FILE *f)
 	return fscanf(f, "%u", &pid) == 1 ? pid : 0;
 }
 
-/* Is @pid the process that is searched for? */
+/* Whether process @pid, as seen by the collector, uses @slot and has pid @number for itself. */
 typedef bool test_fn(struct dep_collector *c, u32 pid, u32 slot, u32 number);
 
-/* The first child of @parent that passes @test, or 0. */
+/* Find the first child of @parent for which @test is true; 0 if there is none. */
 static u32 find_child(struct dep_collector *c, u32 parent, u32 slot, u32 number, test_fn *test)
 {
 	char path[320];
@@ -173,7 +173,7 @@ static bool is_vfork_child(struct dep_collector *c, u32 pid, u32 i, u32 number)
 	return has_number(pid, number) && uses_slot(c, pid, i);
 }
 
-/* The collector's tid for the thread of @pid that has tid @number in its namespace. */
+/* Find the thread of process @pid that has tid @number in its own namespace; 0 if none. */
 static u32 find_thread(u32 pid, u32 number)
 {
 	char path[320];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The image of a process: whether it is still the recorded one, and the handshake around execve.
+ * The image of a process: whether it is still recorded, and the handshake before an execve.
  *
  *	process: REQUEST  ->  collector: READY (traced) or NATIVE  ->  execve
  *	                                                 execve failed: process: FAILED
  *
- * The collector resets it to NONE when it has detached. For a vfork child's execve the parent may
- * reset it as well.
+ * The collector resets the state to NONE when it has detached. For a vfork child's execve the
+ * parent may reset it as well.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,8 +17,8 @@
 #include "internal.h"
 
 /*
- * Of a process that is not dumpable only the age can be read. If it is older than the session it is
- * no part of it, whatever its slot says.
+ * True if the process is younger than the session. The age is all that can be read of a process
+ * that is not dumpable. A process older than the session is not part of it, whatever its slot says.
  */
 static bool is_younger(struct dep_collector *c, u32 pid)
 {
@@ -36,7 +36,7 @@ static bool is_younger(struct dep_collector *c, u32 pid)
 	n = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
 	text[n] = '\0';
-	/* The name, in parentheses, may contain anything; starttime is the 20th field after it. */
+	/* The name in parentheses may contain anything; starttime is the 20th field after it. */
 	p = strrchr(text, ')');
 	for (i = 0; p && i < 20; i++)
 		p = strchr(p + 1, ' ');
@@ -64,7 +64,7 @@ bool dep_image_alive(struct dep_collector *c, u32 pid)
 		found = sscanf(line, "%*x-%*x %*4s %*x %x:%x %lu", &major, &minor, &inode) == 3 &&
 			inode == c->s->ino && makedev(major, minor) == c->s->dev;
 	}
-	/* Not dumpable: reading failed at once. */
+	/* If reading failed at once, the process is not dumpable. */
 	if (!any && ferror(f) && errno != ESRCH)
 		found = is_younger(c, pid);
 	free(line);
@@ -88,7 +88,7 @@ bool dep_image_of_other(struct dep_collector *c, u32 tid, u32 pid, u32 *tgid)
 	return *tgid && *tgid != pid && *tgid != (u32)getpid() && dep_image_alive(c, *tgid);
 }
 
-/* Does nothing if the state is not @from: the parent of a vfork child may have reset it. */
+/* Change exec_state, unless it is not @from: a vfork child's parent may have reset it. */
 static bool answer(struct adept_proc *sh, u32 from, u32 to)
 {
 	if (!__atomic_compare_exchange_n(&sh->exec_state, &from, to, false, __ATOMIC_SEQ_CST,
@@ -98,7 +98,7 @@ static bool answer(struct adept_proc *sh, u32 from, u32 to)
 	return true;
 }
 
-/* The answer to its execve was to run natively, and it is not followed. */
+/* Note that the process's execve is not followed and runs natively. */
 static void refused(struct proc_slot *p, bool counted)
 {
 	p->native = true;
@@ -145,7 +145,7 @@ static void follow(struct dep_collector *c, u32 i)
 		refused(p, out == DEP_EXEC_REFUSED);
 	if (out == DEP_EXEC_FOLLOWED || out == DEP_EXEC_RUNS_NATIVE)
 		p->dying = true;
-	/* The process that followed the execve may have ended before it reported that. */
+	/* The tracer may have followed the execve and ended before it reported this. */
 	if (out == DEP_EXEC_CANCELLED && dep_proc_replaced(c, i))
 		p->dying = true;
 }
@@ -170,7 +170,7 @@ void dep_exec_step(struct dep_collector *c, u32 i)
 		answer(sh, ADEPT_EXEC_FAILED, ADEPT_EXEC_NONE);
 		break;
 	case ADEPT_EXEC_NONE:
-		/* It was a vfork child's execve, and the parent continues. */
+		/* After a vfork child's execve the parent has reset the state and continues. */
 		p->native = p->counted = false;
 		break;
 	}

@@ -3,8 +3,8 @@
  * Process slots: liveness, descriptor rings, and the end of an image.
  *
  * Exit ids are unique in the session, and a forked child uses its parent's fragments. So a chunk
- * may need the descriptors of any process: all descriptor rings are emptied after the threads'
- * heads were read and before any chunk is taken.
+ * may need the descriptors of any process. Therefore all descriptor rings are emptied after the
+ * numbers of published chunks were read and before any chunk is taken.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,15 +18,15 @@
 #include "chunk_end.h"
 #include "internal.h"
 
-#define CLAIM_GRACE_NS	1000000000ull	/* a fork that takes longer has failed */
-/* limit for the search for a process in another pid namespace */
+#define CLAIM_GRACE_NS	1000000000ull	/* a slot claimed for longer belongs to a failed fork */
+/* time limit of the search for the pid of a process in another pid namespace */
 #define RESOLVE_NS	2000000000ull
-/* how long a process without known pid is waited for when no other lives */
+/* time to wait for a process with unknown pid when no other process lives */
 #define UNKNOWN_NS	5000000000ull
-/* minimum interval: it takes a system call for each process */
+/* minimum interval of tests for ended processes: each takes a system call per process */
 #define POLL_NS		1000000ull
-#define IMAGE_CHECK_NS	250000000ull	/* minimum interval: it reads /proc/PID/maps */
-#define CMDLINE_MAX	8192u	/* bytes of a command line that are stored */
+#define IMAGE_CHECK_NS	250000000ull	/* minimum interval of reading /proc/PID/maps */
+#define CMDLINE_MAX	8192u	/* maximum bytes of a command line that are stored */
 
 static struct adept_proc *shared(const struct dep_collector *c, u32 i)
 {
@@ -38,7 +38,7 @@ static bool is_taken(u32 state)
 	return state == ADEPT_SLOT_LIVE || state == ADEPT_SLOT_ENDED;
 }
 
-/* Has slot @i a thread that has not ended? */
+/* True if process slot @i has a thread that has not ended. */
 static bool has_thread(struct dep_collector *c, u32 i)
 {
 	struct adept_thread *sh;
@@ -64,8 +64,9 @@ static bool others_live(struct dep_collector *c)
 }
 
 /*
- * A process without known pid has ended when its threads have. If it was killed, its slots do not
- * show that: when no other process is left, wait for a while and count it as lost.
+ * A process with unknown pid has ended when all its threads have ended. If it was killed, the slots
+ * of its threads do not show it: so when no other process is left, wait for UNKNOWN_NS and then
+ * count the process as lost.
  */
 static bool unknown_gone(struct dep_collector *c, struct proc_slot *p)
 {
@@ -83,8 +84,8 @@ static bool unknown_gone(struct dep_collector *c, struct proc_slot *p)
 		return false;
 	c->loss.lost_processes++;
 	dep_collector_message(c,
-			      "process %u: it cannot be seen whether it lives; nothing is recorded "
-			      "of it from here",
+			      "process %u: its pid is unknown, so its end cannot be noticed; it is "
+			      "not recorded from now on",
 			      p->serial);
 	return true;
 }
@@ -103,7 +104,7 @@ static bool process_gone(struct dep_collector *c, struct proc_slot *p)
 	return kill(p->pid, 0) && errno == ESRCH;
 }
 
-/* An image that was replaced by a native one has the same pid. */
+/* True if the process no longer maps the session: a native image with the same pid replaced it. */
 static bool image_gone(struct dep_collector *c, struct proc_slot *p)
 {
 	u64 now, every = IMAGE_CHECK_NS;
@@ -111,7 +112,7 @@ static bool image_gone(struct dep_collector *c, struct proc_slot *p)
 	if (!p->pid || (!p->native && !c->child_gone))
 		return false;
 	now = now_ns();
-	/* Most such execves complete at once. */
+	/* Most execves of native images complete at once: check often at first. */
 	if (p->native && (now - p->native_ns) / 4 < every)
 		every = (now - p->native_ns) / 4;
 	if (now - p->checked_ns < every)
@@ -120,7 +121,7 @@ static bool image_gone(struct dep_collector *c, struct proc_slot *p)
 	return !dep_image_alive(c, p->pid);
 }
 
-/* Mark the slot as ended: others may wait for a free slot. */
+/* Mark the slot as ended at once: other processes may be waiting for a free slot. */
 static void tell_ended(struct dep_collector *c, u32 i)
 {
 	u32 live = ADEPT_SLOT_LIVE;
@@ -141,7 +142,7 @@ void dep_procs_poll(struct dep_collector *c)
 	for (i = 0; i < c->s->layout.nprocs; i++) {
 		struct proc_slot *p = &c->procs[i];
 
-		/* A vfork child may request execve after its parent was killed. */
+		/* Also if the process was killed: its vfork child may still request execve. */
 		if (p->open)
 			dep_exec_step(c, i);
 		if (!p->open || p->dying || !(ask || p->gone))
@@ -154,8 +155,9 @@ void dep_procs_poll(struct dep_collector *c)
 }
 
 /*
- * Open the /proc directory of a slot's pid, which is not verified: only if the process has no
- * privileges that the session lacks. Then the user who records could read it as well.
+ * Open /proc/@pid. A process may have written any pid into its slot, so the directory is opened
+ * only if process @pid has no privileges that the session lacks: the user who records could read
+ * this directory as well.
  */
 static int open_member(const struct dep_collector *c, u32 pid)
 {
@@ -168,8 +170,8 @@ static int open_member(const struct dep_collector *c, u32 pid)
 }
 
 /*
- * Arguments, each with a NUL byte after; a longer command line is cut and ends with "...". Return:
- * their size; 0: not known.
+ * Read the command line: arguments that each end with a NUL byte. If it is longer than CMDLINE_MAX,
+ * it is cut and ends with "...". Return: its size; 0: not known.
  */
 static size_t read_cmdline(int proc, u8 *text)
 {
@@ -189,7 +191,7 @@ static size_t read_cmdline(int proc, u8 *text)
 	return (size_t)n;
 }
 
-/* @proc: from open_member() */
+/* Get the path of the executable. @proc: descriptor or error from open_member(). */
 static char *find_exe(const struct dep_collector *c, int proc, u32 cause, u32 parent)
 {
 	ssize_t n = -1;
@@ -199,7 +201,7 @@ static char *find_exe(const struct dep_collector *c, int proc, u32 cause, u32 pa
 	if (proc >= 0)
 		n = readlinkat(proc, "exe", exe, sizeof(exe) - 1);
 	exe[n > 0 ? n : 0] = '\0';
-	/* It has ended. A forked child runs its parent's image until its own execve. */
+	/* If the process has ended: a forked child runs its parent's image until its execve. */
 	for (i = 0; !*exe && cause == ADEPT_BY_FORK && i < c->s->layout.nprocs; i++)
 		if (c->procs[i].open && c->procs[i].serial == parent)
 			return strdup(c->procs[i].exe);
@@ -233,8 +235,8 @@ bool dep_proc_replaced(struct dep_collector *c, u32 i)
 }
 
 /*
- * Find the process's pid; 0: in another pid namespace and not found. Return: false to try again
- * later.
+ * Find the pid of the process in slot @i; 0 if it is in another pid namespace and not found.
+ * Return: false to try again later.
  */
 static bool find_pid(struct dep_collector *c, u32 i, u32 *pid)
 {
@@ -246,7 +248,7 @@ static bool find_pid(struct dep_collector *c, u32 i, u32 *pid)
 		return true;
 	*pid = dep_pidns_process(c, i);
 	if (*pid) {
-		/* For all later readers, including the next collector. */
+		/* Store the result for later readers, such as the next collector. */
 		store(&sh->pid, *pid);
 		__atomic_fetch_and(&sh->ns, ~ADEPT_NS_PID, __ATOMIC_SEQ_CST);
 		return true;
@@ -256,7 +258,7 @@ static bool find_pid(struct dep_collector *c, u32 i, u32 *pid)
 	return now_ns() - p->unresolved_ns > RESOLVE_NS;
 }
 
-/* The path of the executable, and the command line; a forked process has its parent's. */
+/* Set the path of the executable, and the command line unless it is the parent's after fork. */
 static void put_texts(int proc, struct dep_job *job, const char *exe)
 {
 	struct dep_process *p = &job->process;
@@ -295,8 +297,8 @@ static void open_process(struct dep_collector *c, u32 i)
 	    (!pid && !p->unresolved_ns) ||
 	    pid > 0x7fffffff || pid == (u32)getpid()) {
 		dep_queue_cancel(c->queue, job);
-		dep_collector_message(c, "process slot %u: serial %u, pid %u are not possible", i,
-				      serial, pid);
+		dep_collector_message(c, "process slot %u: invalid serial %u or pid %u; the "
+				      "process is not recorded", i, serial, pid);
 		p->serial = serial;
 		p->broken = true;
 		c->loss.corrupt++;
@@ -333,8 +335,9 @@ out_close:
 }
 
 /*
- * Copy the descriptors of a contiguous part of process slot @i's ring, which begins at position
- * @pos of all that it has written. Return: false if they are corrupt.
+ * Copy the descriptors of a contiguous part of the descriptor ring of process slot @i. The part
+ * begins after the first @pos bytes that were ever written to this ring. Return: false if the
+ * descriptors are corrupt.
  */
 static bool copy_descriptors(struct dep_collector *c, struct dep_job *job, u32 i, u64 pos,
 			     const u8 *from, size_t size)
@@ -352,7 +355,7 @@ static bool copy_descriptors(struct dep_collector *c, struct dep_job *job, u32 i
 		if (len < sizeof(d) || len % 8 || len > size - at)
 			return false;
 		memcpy(job->data + job->size, from + at, len);
-		/* Keep the header that was checked: the shared one may have changed. */
+		/* Keep the header that was checked: the shared copy may have changed. */
 		memcpy(job->data + job->size, &d, sizeof(d));
 		if (!dep_domain_describes(c, i, pos + at, job->data + job->size))
 			return false;
@@ -361,7 +364,7 @@ static bool copy_descriptors(struct dep_collector *c, struct dep_job *job, u32 i
 	return true;
 }
 
-/* By a writer thread, or by the loop if nothing of the process is queued. */
+/* Called by a writer thread, or by the loop if no job of the process is queued. */
 static void consumed(struct dep_collector *c, u32 i, u64 head)
 {
 	struct adept_proc *sh = shared(c, i);
@@ -389,14 +392,14 @@ static void descriptors_stored(struct dep_job *job)
 
 static void break_process(struct dep_collector *c, struct proc_slot *p)
 {
-	dep_collector_message(c, "process %u (%u): its descriptors are invalid; code that it "
+	dep_collector_message(c, "process %u (pid %u): its descriptors are invalid; code that it "
 			      "translates from now on cannot be recovered", p->serial, p->pid);
 	p->broken = true;
 	c->broken++;
 	c->loss.corrupt++;
 }
 
-/* Return: 1: took some, 0: none, -1: no room in the queue. */
+/* Queue new descriptors of slot @i. Return: 1: some, 0: none, -1: no room in the queue. */
 static int drain(struct dep_collector *c, u32 i)
 {
 	struct proc_slot *p = &c->procs[i];
@@ -465,13 +468,13 @@ int dep_procs_drain(struct dep_collector *c, bool *did)
 			} else {
 				p->claimed_ns = 0;
 			}
-			/* An earlier collector may have recorded its end. */
+			/* The slot is free, perhaps freed by an earlier collector. */
 			if (!is_taken(state)) {
 				p->unresolved_ns = 0;
 				continue;
 			}
 			open_process(c, i);
-			/* A process that is searched for counts as being created. */
+			/* While its pid is searched for, a process counts as being created. */
 			c->nclaimed += !p->open && p->unresolved_ns && !p->broken;
 			if (!p->open)
 				continue;
@@ -486,7 +489,7 @@ int dep_procs_drain(struct dep_collector *c, bool *did)
 	return all;
 }
 
-/* By a writer thread: the loop may free the slot. */
+/* Called by a writer thread when the store has the process's end: the loop may free the slot. */
 static void process_stored(struct dep_job *job)
 {
 	struct dep_collector *c = job->owner;
@@ -502,7 +505,8 @@ static bool end_slot(struct dep_collector *c, u32 i)
 	struct dep_job *job;
 
 	/*
-	 * A traced thread must be detached first, which happens soon after the process has ended.
+	 * Wait until the traced thread of an execve is detached, which happens soon after the
+	 * process has ended, and until a vfork child has left the process's memory.
 	 */
 	if (p->following || dep_threads_left_alive(c, i))
 		return false;
@@ -546,7 +550,7 @@ static bool free_if_stored(struct dep_collector *c, u32 i)
 	memset(p, 0, sizeof(*p));
 	c->nclosing--;
 	dep_punch(c, l->desc_off + (u64)i * l->desc_size, l->desc_size);
-	/* The founder's own page is used after the founder has ended. */
+	/* Keep @own, which the founder's domain uses even after the founder has ended. */
 	memset((char *)sh + sizeof(sh->state), 0,
 	       offsetof(struct adept_proc, own) - sizeof(sh->state));
 	store(&sh->state, ADEPT_SLOT_FREE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The session file: sizes, first page, mapping. */
+/* The session file: choose its layout, create it, map it and take it over. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -13,15 +13,16 @@
 #include "owner.h"
 #include "internal.h"
 
-#define CHUNK_WANTED	(1u << 20)	/* fits into an L2 cache */
+#define CHUNK_WANTED	(1u << 20)	/* preferred chunk size in bytes: fits into an L2 cache */
 /*
- * One chunk is written, one is stored, one is between them. More chunks cost more signals, wakeups
- * and scans of the slots. With the module the consumer holds one more.
+ * Chunks per ring: one is being filled, one is being stored, one waits between them. More chunks
+ * would cost more signals, wakeups and scans of the slots. With the kernel module the consumer
+ * holds one more.
  */
 #define CHUNKS_WANTED	3u
 #define MODULE_CHUNKS_WANTED	4u
 #define MODULE_CHUNK_MIN 65536u
-/* limit of address space, which each recorded process needs */
+/* maximum bytes of all rings, which each recorded process needs as address space */
 #define MAX_RINGS	(256ull << 30)
 
 static u64 page_up(u64 n)
@@ -29,7 +30,10 @@ static u64 page_up(u64 n)
 	return (n + ADEPT_PAGE - 1) / ADEPT_PAGE * ADEPT_PAGE;
 }
 
-/* Chunks of 1 MiB if the ring has enough of them; at least MODULE_CHUNK_MIN with the module. */
+/*
+ * Divide a ring into chunks of CHUNK_WANTED bytes, or into smaller ones if it has too few of them;
+ * with the kernel module a chunk has at least MODULE_CHUNK_MIN bytes.
+ */
 static void choose_chunks(struct adept_session *s, u64 ring_size)
 {
 	u64 least = s->flags & ADEPT_S_MODULE ? MODULE_CHUNKS_WANTED : CHUNKS_WANTED;
@@ -193,7 +197,7 @@ int dep_session_adopt(struct dep_session *s, int fd, const struct dep_session_sa
 	ret = map_file(s);
 	if (ret)
 		goto fail;
-	/* All fields that never change. */
+	/* Compare all fields that never change while the session lasts. */
 	if (s->map->magic != ADEPT_SESSION_MAGIC ||
 	    memcmp(s->map, l, offsetof(struct adept_session, collector_pid)) ||
 	    s->map->retired_off != l->retired_off ||

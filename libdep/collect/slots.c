@@ -9,7 +9,7 @@
 
 #include "internal.h"
 
-#define MAX_SERIAL	(1u << 26)	/* limits the bitmap to 8 MiB */
+#define MAX_SERIAL	(1u << 26)	/* upper limit of serials: keeps their bitmap below 8 MiB */
 
 bool dep_serial_take(struct dep_collector *c, u32 serial)
 {
@@ -33,7 +33,7 @@ bool dep_serial_take(struct dep_collector *c, u32 serial)
 	return true;
 }
 
-/* nslots never decreases, whatever recorded processes write to the file. */
+/* Recorded processes can write any value to procs_used; nslots never decreases. */
 void dep_slots_count(struct dep_collector *c)
 {
 	u32 n = load(&c->s->map->procs_used);
@@ -56,8 +56,8 @@ u64 dep_table_seek(struct dep_collector *c, u64 off, u64 end, int whence)
 void dep_punch(struct dep_collector *c, u64 off, u64 len)
 {
 	/*
-	 * This fails only if the kernel lacks support or has no memory for its bookkeeping; then
-	 * zero the range.
+	 * Punching a hole fails only if the kernel does not support it or lacks memory: then zero
+	 * the range instead.
 	 */
 	if (fallocate(c->s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off, len))
 		memset((char *)c->s->map + off, 0, len);

@@ -10,7 +10,7 @@
 
 #include "snapshot.h"
 
-/* time to claim a slot; a thread killed meanwhile never completes it */
+/* maximum time of claiming a slot; a thread that was killed meanwhile never completes its claim */
 #define CLAIM_GRACE_NS	1000000000ull
 
 #define load(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
@@ -19,10 +19,10 @@ struct dep_snapshot {
 	int fd;
 	const u8 *map;
 	size_t size;
-	/* checked: recorded processes can change the sizes in the shared page */
+	/* checked copy of the first page, whose sizes recorded processes can change later */
 	struct adept_session l;
 	struct dep_peeked *thread;
-	/* by slot: time when it was first seen CLAIMED; 0: it is not */
+	/* for each slot: time when it was first seen CLAIMED; 0: it has another state */
 	u64 *claimed_ns;
 	u8 *body;
 };
@@ -49,7 +49,7 @@ static const struct adept_thread *thread(const struct dep_snapshot *p, u32 slot)
 	return (const struct adept_thread *)(p->map + p->l.thread_off) + slot;
 }
 
-/* All offsets and sizes are within the file. */
+/* True if all offsets and sizes in @l are within a file of @size bytes. */
 static bool is_sane(const struct adept_session *l, u64 size)
 {
 	u64 threads = (u64)l->nthreads * sizeof(struct adept_thread), chunks;
@@ -122,7 +122,7 @@ void dep_snapshot_close(struct dep_snapshot *p)
 	free(p);
 }
 
-/* The next slot with memory. Slots that were never used have none, and get none here. */
+/* Find the next slot that has memory. Do not read other slots: that would allocate memory. */
 static u32 next_used(const struct dep_snapshot *p, u32 slot)
 {
 	const u64 each = sizeof(struct adept_thread), at = p->l.thread_off + slot * each;
@@ -140,7 +140,7 @@ static u32 next_used(const struct dep_snapshot *p, u32 slot)
 	return (u32)((size + each - 1) / each);
 }
 
-/* Is a thread claiming the slot, for less than CLAIM_GRACE_NS? */
+/* True if a thread has been claiming the slot for less than CLAIM_GRACE_NS. */
 static bool is_making(struct dep_snapshot *p, u32 slot, u32 state)
 {
 	if (state != ADEPT_SLOT_CLAIMED) {
@@ -175,8 +175,9 @@ u32 dep_snapshot_threads(struct dep_snapshot *p, const struct dep_peeked **out, 
 }
 
 /*
- * Copy upwards: then a copied id has its values. A zero page is longer than any record, so all
- * records are before it. Later pages may have no memory, and get none.
+ * Copy a chunk in order of address, so that a copied id has its values. Stop at a page of zeros: a
+ * page is longer than any record, so no record follows. Later pages may have no memory, and reading
+ * them would allocate it.
  */
 static u32 copy_body(struct dep_snapshot *p, const u8 *from)
 {
@@ -213,7 +214,7 @@ bool dep_snapshot_chunk(struct dep_snapshot *p, u32 slot, u32 serial, u64 seq,
 		return false;
 	out->size = copy_body(p, p->map + adept_chunk_off(&p->l, slot, i));
 	out->body = p->body;
-	/* The state is written before the first record, and the call before its timestamp. */
+	/* A thread writes the header before the first record, and the call before call.before. */
 	memcpy(&out->chunk, k, sizeof(out->chunk));
 	memcpy(&out->call, &t->call, sizeof(out->call));
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);

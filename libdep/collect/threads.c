@@ -2,9 +2,9 @@
 /*
  * Thread slots: take published chunks, and the last chunk of a thread that was killed.
  *
- * A chunk's state is copied before it is checked. A writer thread copies the body, and zeroes and
- * returns the chunk when it is in the store. So a chunk that a killed collector had not stored is
- * still in the ring for the next collector.
+ * A chunk's header is copied before it is checked. A writer thread copies the body; when the chunk
+ * is in the store, it zeroes the chunk and returns it to the ring. So a chunk that a killed
+ * collector had not stored is still in the ring for the next collector.
  */
 #include <string.h>
 
@@ -35,11 +35,11 @@ static bool is_held(const struct thread_slot *t)
 /* Why a thread is closed. */
 enum thread_close {
 	CLOSE_ENDED,		/* the thread has ended, or its process is gone */
-	CLOSE_LEFT,		/* it continues, unrecorded */
+	CLOSE_LEFT,		/* the thread continues, unrecorded */
 	CLOSE_UNTAKEN,		/* as CLOSE_LEFT, but its last records could not be taken */
 };
 
-/* Keep the slots that the collector has not finished, whatever their state in the file is now. */
+/* Keep slots in c->used that the collector has not finished, whatever their shared state is. */
 static void look_at_held(struct dep_collector *c)
 {
 	u32 i, slot, n = c->nused;
@@ -52,7 +52,7 @@ static void look_at_held(struct dep_collector *c)
 	}
 }
 
-/* Slots that were never used have no memory; reading them would allocate some. */
+/* Skip holes of the file: slots that were never used have no memory, and reading allocates it. */
 void dep_threads_snapshot(struct dep_collector *c)
 {
 	const u64 start = c->s->layout.thread_off, size = sizeof(struct adept_thread);
@@ -69,7 +69,7 @@ void dep_threads_snapshot(struct dep_collector *c)
 			if (data >= end)
 				break;
 			hole = dep_table_seek(c, data, end, SEEK_HOLE);
-			/* The next slot that begins in these pages, if any. */
+			/* Continue with the first slot that begins in [data, hole), if any. */
 			i = (data - start + size - 1) / size;
 			if (start + i * size >= hole) {
 				i--;
@@ -125,7 +125,7 @@ static void put_thread(struct dep_collector *c, u32 slot, struct dep_job *job)
 	dep_queue_put(c->queue, job);
 }
 
-/* dep_procs_drain() has registered the process in this pass, if it exists. */
+/* Register a new thread. Its process was registered by dep_procs_drain() in this pass. */
 static void open_thread(struct dep_collector *c, u32 slot)
 {
 	struct thread_slot *t = &c->threads[slot];
@@ -138,8 +138,8 @@ static void open_thread(struct dep_collector *c, u32 slot)
 		return;
 	if (!dep_domain_thread(c, slot, proc, serial) || !dep_serial_take(c, serial)) {
 		if (!t->complained) {
-			dep_collector_message(c, "thread slot %u: serial %u is not possible", slot,
-					      serial);
+			dep_collector_message(c, "thread slot %u: invalid serial %u; the thread is "
+					      "not recorded", slot, serial);
 			c->loss.corrupt++;
 		}
 		t->complained = true;
@@ -172,15 +172,15 @@ static void open_thread(struct dep_collector *c, u32 slot)
 }
 
 /*
- * Is it worth waking the thread that waits for a chunk? Not until half of the ring is free: it
- * would soon wait again.
+ * Whether to wake the thread that waits for a free chunk: only when half of the ring is free, since
+ * otherwise the thread would soon wait again.
  */
 static bool may_go_on(const struct adept_thread *sh, u32 upto, u32 nchunks)
 {
 	return (__atomic_load_n(&sh->head, __ATOMIC_RELAXED) - upto) * 2 <= nchunks;
 }
 
-/* By a writer thread: the store has all chunks before @job->upto. */
+/* Called by a writer thread when the store has all chunks before @job->upto: return them. */
 static void give_chunks(struct dep_job *job)
 {
 	struct dep_collector *c = job->owner;
@@ -207,7 +207,7 @@ static void put_chunks(struct dep_collector *c, u32 slot, struct dep_job *job, u
 	dep_queue_put(c->queue, job);
 }
 
-/* Discard a corrupt ring from now on, so that its thread can continue. */
+/* From now on discard the chunks of a corrupt ring, so that its thread can continue. */
 static bool break_ring(struct dep_collector *c, u32 slot, const char *why)
 {
 	struct thread_slot *t = &c->threads[slot];
@@ -216,7 +216,7 @@ static bool break_ring(struct dep_collector *c, u32 slot, const char *why)
 	if (!job)
 		return false;
 	if (!t->broken) {
-		dep_collector_message(c, "thread %u (%u): %s; nothing is recorded of it from here",
+		dep_collector_message(c, "thread %u (tid %u): %s; it is not recorded from now on",
 			     t->serial, t->tid, why);
 		t->broken = true;
 		c->broken++;
@@ -238,7 +238,7 @@ static bool is_kept(struct dep_collector *c)
 	return c->w && !dep_queue_stopped(c->queue);
 }
 
-/* Return: false without memory. */
+/* Queue the next published chunk. Return: false without memory. */
 static bool take_chunk(struct dep_collector *c, u32 slot)
 {
 	struct thread_slot *t = &c->threads[slot];
@@ -258,8 +258,8 @@ static bool take_chunk(struct dep_collector *c, u32 slot)
 	job->dirty = size;
 	if (!sane) {
 		if (!t->complained) {
-			dep_collector_message(c, "thread %u (%u): a chunk's state is invalid",
-					      t->serial, t->tid);
+			dep_collector_message(c, "thread %u (tid %u): discarding a chunk with an "
+					      "invalid header", t->serial, t->tid);
 			c->loss.corrupt++;
 		}
 		t->complained = true;
@@ -276,7 +276,7 @@ static bool take_chunk(struct dep_collector *c, u32 slot)
 		job->serial = t->serial;
 		job->chunk = k;
 		job->size = k.fill;
-		/* Values of a record that was begun and abandoned may follow the fill. */
+		/* Values of a record that was begun and abandoned may follow the last record. */
 		if (size - k.fill > ADEPT_MAX_RECORD)
 			job->dirty = k.fill + ADEPT_MAX_RECORD;
 	}
@@ -284,7 +284,7 @@ static bool take_chunk(struct dep_collector *c, u32 slot)
 	return true;
 }
 
-/* Return: false if not all could be taken; *did: some were. */
+/* Queue all published chunks of a slot. Return: false without memory; *did: queued some. */
 static bool take_chunks(struct dep_collector *c, u32 slot, bool *did)
 {
 	struct thread_slot *t = &c->threads[slot];
@@ -306,8 +306,8 @@ static bool take_chunks(struct dep_collector *c, u32 slot, bool *did)
 }
 
 /*
- * Take the chunk that a thread was filling when it was killed or called execve, or is still filling
- * (@living): whole records up to the first zero id.
+ * Take the unpublished chunk that a thread was filling when it was killed or called execve, or that
+ * it is still filling (@living). Whole records up to the first zero id are stored.
  */
 static bool take_unpublished(struct dep_collector *c, u32 slot, bool living)
 {
@@ -322,7 +322,7 @@ static bool take_unpublished(struct dep_collector *c, u32 slot, bool living)
 	if (t->broken || !c->w || c->s->layout.flags & (ADEPT_S_NULL | ADEPT_S_NO_RECORD))
 		return true;
 	memcpy(&k, &shared(c, slot)->chunk[index], sizeof(k));
-	/* The chunk was not begun: its state is still that of its previous use. */
+	/* If the thread has not begun the chunk, its header is that of the previous use. */
 	if (k.seq < t->next_seq || k.seq == UINT64_MAX || load(&shared(c, slot)->discarding))
 		return true;
 	job = dep_queue_job(c->queue, DEP_JOB_SCAN, living ? size : 0);
@@ -333,7 +333,7 @@ static bool take_unpublished(struct dep_collector *c, u32 slot, bool living)
 	memset(&job->chunk.tail, 0, sizeof(job->chunk.tail));
 	job->size = size;
 	job->body = dep_session_chunk(c->s, slot, index);
-	/* A living thread may write on, and may have used code that was described just now. */
+	/* A living thread continues to write: copy first, then take descriptors of new code. */
 	if (living) {
 		dep_copy_upwards(job->data, job->body, size);
 		job->body = NULL;
@@ -377,7 +377,7 @@ static void tally(struct dep_collector *c, u32 slot)
 	t->null_bytes = load(&shared(c, slot)->null_bytes);
 }
 
-/* By a writer thread: the loop may free the slot. */
+/* Called by a writer thread when the store has the thread's end: the loop may free the slot. */
 static void thread_stored(struct dep_job *job)
 {
 	struct dep_collector *c = job->owner;
@@ -386,7 +386,7 @@ static void thread_stored(struct dep_job *job)
 	dep_queue_wake(job->queue);
 }
 
-/* Log the end of the stream. The slot of an ended thread is freed when that is stored. */
+/* Queue the end of the thread's stream. An ended thread's slot is freed when it is stored. */
 static bool close_thread(struct dep_collector *c, u32 slot, enum thread_close close)
 {
 	struct thread_slot *t = &c->threads[slot];
@@ -398,7 +398,7 @@ static bool close_thread(struct dep_collector *c, u32 slot, enum thread_close cl
 	tally(c, slot);
 	c->loss.dropped_chunks += t->dropped_chunks;
 	c->loss.dropped_bytes += t->dropped_bytes;
-	/* Chunks left out for technical reasons: module_chunks.c */
+	/* Chunks with unknown registers were left out; see module_chunks.c. */
 	c->loss.discarded_bytes += t->unreadable_bytes;
 	c->loss.absent_chunks += t->absent_chunks;
 	c->loss.absent_bytes += t->absent_bytes;
@@ -472,7 +472,7 @@ bool dep_threads_end_slot(struct dep_collector *c, u32 proc)
 			      load(&shared(c, slot)->proc_serial) != c->procs[proc].serial)
 			continue;
 		if (!t->open) {
-			/* Only claimed, or rejected by open_thread(). */
+			/* The slot was only claimed, or open_thread() rejected it. */
 			if (load(&shared(c, slot)->state) != ADEPT_SLOT_FREE)
 				free_slot(c, slot);
 			continue;
@@ -484,7 +484,7 @@ bool dep_threads_end_slot(struct dep_collector *c, u32 proc)
 	return all;
 }
 
-/* A process with its own slot has executed another image. */
+/* True if process @pid has an open slot: then it has executed another image. */
 static bool has_slot(const struct dep_collector *c, u32 pid)
 {
 	u32 i;

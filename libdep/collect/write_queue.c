@@ -7,10 +7,10 @@
  * - If the first job of the queue is prepared, a thread puts it into the store.
  * - Otherwise a thread prepares the next job. To prepare a chunk it copies and packs the chunk;
  *   several threads may do so at once. To prepare descriptors it admits them (dep_writer_admit());
- *   only one thread does so at a time, and before any later chunk is begun.
+ *   only one thread admits at a time, and no later job is prepared meanwhile.
  *
- * Jobs are put in the order of the queue. So the content and order of the store do not depend on
- * the number of threads.
+ * Jobs are put into the store in the order of the queue. So the contents of the store do not depend
+ * on the number of threads.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -23,8 +23,8 @@
 #include "writer_pool.h"
 #include "internal.h"
 
-#define QUEUE_DESC	(16u << 20)	/* maximum size of waiting descriptors in bytes */
-#define PREFAULT_MIN	(64u << 10)	/* smallest job in bytes that is populated at once */
+#define QUEUE_DESC	(16u << 20)	/* maximum bytes of descriptors in the queue */
+#define PREFAULT_MIN	(64u << 10)	/* minimum bytes of a job whose memory is prefaulted */
 #define MAX_PREPARED	8u		/* maximum number of prepared jobs */
 #define MARK_BYTES	(64ull << 20)	/* bytes of segments between durable points */
 #define MARK_NS		1000000000ull	/* time between durable points */
@@ -34,7 +34,7 @@ static bool is_chunk(enum dep_job_kind kind)
 	return kind == DEP_JOB_SEGMENT || kind == DEP_JOB_SCAN;
 }
 
-/* Populate all whole pages of a job at once: a fault per page would cost more than the copy. */
+/* Populate all whole pages of a job at once: page faults would take longer than the copy. */
 static void prefault(void *p, size_t size)
 {
 	uintptr_t from = ((uintptr_t)p + 4095) & ~4095ul, to = ((uintptr_t)p + size) & ~4095ul;
@@ -72,7 +72,7 @@ struct dep_job *dep_queue_job(struct dep_queue *q, enum dep_job_kind kind, size_
 	return job;
 }
 
-/* With the lock held. */
+/* Free a job. Called with the lock held. */
 static void give_back(struct dep_queue *q, struct dep_job *job)
 {
 	if (job->kind == DEP_JOB_DESCRIPTORS)
@@ -88,9 +88,9 @@ void dep_queue_cancel(struct dep_queue *q, struct dep_job *job)
 }
 
 /*
- * True if another writer thread should be woken. A thread that works for the queue comes back soon,
- * but the disk of another queue may delay it. Called with the lock held; wake the thread after the
- * unlock, since it needs the lock.
+ * True if another writer thread should be woken. A thread that works for this queue returns to it
+ * soon, unless it writes to a slow disk for another queue. Called with the lock held; wake the
+ * thread after the unlock, since it needs the lock.
  */
 static bool wants_another(const struct dep_queue *q)
 {
@@ -178,13 +178,13 @@ const char *dep_queue_error(struct dep_queue *q)
 	return dep_queue_failed(q) ? q->error : "";
 }
 
-/* True if a recorded program caused the error: its data is rejected. Others fail the store. */
+/* True if bad data of a recorded program caused the error. Other errors end the recording. */
 static bool is_bad_input(int ret)
 {
 	return ret == -EBADMSG || ret == -EINVAL || ret == -EEXIST || ret == -ENOENT;
 }
 
-/* The error message of the thread that prepared the job, otherwise that of this thread. */
+/* The error message of preparing the job, if there is one; else this thread's last message. */
 static const char *why_of(const struct dep_job *job)
 {
 	return job->why[0] ? job->why : dep_error();
@@ -196,7 +196,7 @@ static void note_bad(struct dep_queue *q, const struct dep_job *job)
 
 	if (q->bad++ >= 16)
 		return;
-	snprintf(text, sizeof(text), "rejected: %s of %u: %s",
+	snprintf(text, sizeof(text), "rejected %s of serial number %u: %s",
 		 job->kind == DEP_JOB_DESCRIPTORS ? "descriptors" :
 		 is_chunk(job->kind) ? "a chunk" : "an entry",
 		 job->serial, why_of(job));
@@ -306,8 +306,8 @@ static void count_stage(struct dep_pool *p, enum dep_stage stage, u64 since)
 }
 
 /*
- * Reading whole words upwards ensures that a copied id has its values, even while the thread
- * writes. memcpy() guarantees no direction.
+ * Read whole words in order of address. If the copy has the id of a record, it then also has the
+ * record's values, even while the thread writes. memcpy() guarantees no order.
  */
 void dep_copy_upwards(u8 *to, const u8 *from, size_t size)
 {
@@ -322,8 +322,8 @@ void dep_copy_upwards(u8 *to, const u8 *from, size_t size)
 }
 
 /*
- * A chunk is copied before it is checked. A chunk that a thread may still write to, or that belongs
- * to a killed thread, is copied upwards: see dep_copy_upwards().
+ * Copy a chunk, since it must not change after it was checked. A chunk that a thread may still
+ * write to, or that belongs to a killed thread, is copied by dep_copy_upwards().
  */
 static const u8 *copy_chunk(struct dep_worker *me, const struct dep_job *job)
 {
@@ -347,7 +347,7 @@ static const u8 *copy_chunk(struct dep_worker *me, const struct dep_job *job)
 	return me->copy;
 }
 
-/* Pack a chunk with the first @known descriptors, those admitted before it. */
+/* Pack a chunk with the first @known fragments, which were admitted before the chunk. */
 static int pack_chunk(struct dep_queue *q, struct dep_job *job, struct dep_worker *me, u32 known)
 {
 	const u8 *body = copy_chunk(me, job);
@@ -362,7 +362,7 @@ static int pack_chunk(struct dep_queue *q, struct dep_job *job, struct dep_worke
 		if (!job->chunk.fill)
 			return 0;
 	}
-	/* The result would be discarded. */
+	/* Do not pack a segment that would be discarded. */
 	if (dep_queue_stopped(q))
 		return 0;
 	ret = dep_writer_pack(q->set.w, me->press, known, job->serial, &job->chunk, body,
@@ -414,7 +414,7 @@ static void prepare(struct dep_queue *q, struct dep_job *job, struct dep_worker 
 	job->state = JOB_READY;
 }
 
-/* Put the first job and call its done(). Called with the lock held; releases it meanwhile. */
+/* Store the first job and call its done(). Called with the lock held; releases it meanwhile. */
 static void put_first(struct dep_queue *q)
 {
 	pthread_mutex_t *lock = &q->pool->lock;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Writer threads: each works for the next queue that has something to do, in turn. */
+/* Writer threads: each serves the pool's queues in turn, one step at a time. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ struct dep_pool *dep_pool_create(u32 workers)
 	pthread_cond_init(&p->more, NULL);
 	pthread_cond_init(&p->drained, NULL);
 
-	/* The loop's thread takes signals, since they interrupt its sleep. */
+	/* Block all signals in writer threads: signals must interrupt the sleep of the loop. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	for (; p->nworkers < want && !err; p->nworkers += !err) {

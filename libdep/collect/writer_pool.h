@@ -24,26 +24,26 @@ struct dep_queue {
 	struct dep_queue *after;	/* circular list of the pool's queues */
 
 	struct dep_job *first, **last;
-	struct dep_job *next;	/* first job that is not prepared */
-	u32 prepared;		/* jobs in preparation or prepared */
-	u32 workers;		/* writer threads that work for the queue */
+	struct dep_job *next;	/* first job whose preparation has not begun */
+	u32 prepared;		/* number of jobs in preparation or prepared */
+	u32 workers;		/* number of writer threads that work for this queue now */
 	bool admitting, putting;
 	u64 desc_bytes;
-	bool wanted;		/* the loop had to wait for room */
+	bool wanted;		/* the loop waits for room in the queue: wake it */
 
 	bool stopped, failed, closed;
 	int closed_ret;
 	u64 stored;
-	u64 scanned;		/* bytes found in unpublished chunks */
+	u64 scanned;		/* bytes of records found in unpublished chunks */
 	char error[512];
-	int error_number;	/* errno */
+	int error_number;	/* errno of the first failed write */
 
-	/* Durable points: dep_queue_mark(). */
+	/* The fields up to @marking are for durable points; see dep_queue_mark(). */
 	u64 unmarked;		/* bytes stored since the last durable point */
 	u64 marked_ns;		/* time when the last durable point was requested */
 	bool marking;		/* a durable point is requested and not written yet */
 
-	/* Written only by the thread that is putting. */
+	/* Written only by the thread that has set @putting: discarded bytes, rejected jobs. */
 	u64 discarded;
 	u64 bad;
 };
@@ -53,7 +53,7 @@ struct dep_worker {
 	struct dep_pool *pool;
 	pthread_t thread;
 	struct dep_compressor *press;
-	u8 *copy;		/* buffer for a chunk */
+	u8 *copy;		/* buffer of @room bytes for the copy of a chunk */
 	size_t room;
 };
 
@@ -63,13 +63,13 @@ struct dep_pool {
 	pthread_cond_t drained;	/* signalled when a queue is empty */
 	struct dep_worker worker[DEP_POOL_WORKERS];
 	u32 nworkers;
-	struct dep_queue *turn;	/* the queue to look at next; NULL: no queues */
+	struct dep_queue *turn;	/* queue that the next free thread tries first; NULL: no queues */
 	u32 idle, jobs;
 	bool ended;
 	u64 stage_ns[DEP_STAGES], stage_chunks[DEP_STAGES];
 };
 
-/* Do one unit of work for @q, or return false. Called with the lock held; releases it meanwhile. */
+/* Do one step for @q; false: none to do. Called with the lock held; releases it meanwhile. */
 bool dep_queue_work(struct dep_queue *q, struct dep_worker *me);
 
 #endif

@@ -7,8 +7,8 @@
 #include "libdep/format/file/error.h"
 
 /*
- * The contents are most of what is hashed.  So this file uses the dispatching header of xxHash,
- * which selects the widest registers of the processor; xxhash.h uses those of all x86-64.
+ * Most of the hashed bytes are contents.  So this file includes xxh_x86dispatch.h, which selects
+ * the widest vector registers that the processor has; xxhash.h uses only SSE2.
  */
 u64 dep_seg_content(const struct dep_format *fmt, const struct dep_contents *c)
 {
@@ -44,7 +44,7 @@ ssize_t dep_chain_sums(const struct dep_table *chains, bool all, struct dep_wire
 		return 0;
 	sum = malloc(chains->n * sizeof(*sum));
 	if (!sum)
-		return dep_fail(-ENOMEM, "table of threads");
+		return dep_fail(-ENOMEM, "cannot make the log's table of threads");
 	for (i = 0; i < chains->n; i++)
 		if (all || c[i].segments > c[i].marked)
 			sum[n++] = (struct dep_wire_thread_sum){

@@ -46,11 +46,11 @@ size_t dep_column_bound(size_t size)
 {
 	size_t bound = ZSTD_compressBound(size), quick = size + size / 255 + 16;
 
-	/* LZ4_compressBound() fails for sizes beyond LZ4_MAX_INPUT_SIZE. */
+	/* @quick is LZ4_compressBound(), which itself fails beyond LZ4_MAX_INPUT_SIZE. */
 	return bound > quick ? bound : quick;
 }
 
-/* Return: the number of bytes written to @out; 0: not smaller than @size */
+/* Return: bytes written to @out; 0: compression is off, failed, or does not make it smaller */
 static size_t compress(struct dep_packer *p, const void *in, u32 size, u8 *out, u8 *codec)
 {
 	size_t bound = dep_column_bound(size), n;
@@ -88,7 +88,7 @@ static int inflate(u8 codec, const void *in, u32 in_size, void *out, u32 size)
 	else if (in_size <= INT_MAX && size <= INT_MAX)
 		n = LZ4_decompress_safe(in, out, in_size, size);
 	if (n != size)
-		return dep_fail(-EBADMSG, "a column cannot be decompressed");
+		return dep_fail(-EBADMSG, "cannot decompress a column of a segment");
 	return 0;
 }
 
@@ -97,7 +97,8 @@ int dep_column_unpack(u8 codec, const void *in, u32 in_size, void *out, u32 size
 	switch (codec) {
 	case DEP_C_RAW:
 		if (in_size != size)
-			return dep_fail(-EBADMSG, "a raw column has the wrong length");
+			return dep_fail(-EBADMSG, "an uncompressed column of a segment has the "
+					"wrong length");
 		if (size)
 			memcpy(out, in, size);
 		return 0;
@@ -105,5 +106,5 @@ int dep_column_unpack(u8 codec, const void *in, u32 in_size, void *out, u32 size
 	case DEP_C_LZ4:
 		return inflate(codec, in, in_size, out, size);
 	}
-	return dep_fail(-EBADMSG, "unknown compression %u", codec);
+	return dep_fail(-EBADMSG, "a column of a segment has unknown compression %u", codec);
 }

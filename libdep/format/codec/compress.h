@@ -9,13 +9,13 @@ struct dep_packer;
 
 /** dep_packer_new() - make a context for packing; NULL without memory */
 struct dep_packer *dep_packer_new(void);
-#define DEP_PACKER_NONE	0	/* a level: no compression */
+#define DEP_PACKER_NONE	0	/* level for dep_packer_level(): do not compress */
 
 /** dep_packer_level() - set the level of zstd for further columns; negative: use LZ4 */
 void dep_packer_level(struct dep_packer *p, int level);
 void dep_packer_free(struct dep_packer *p);
 
-/** dep_column_bound() - room that dep_column_pack() needs for @size bytes */
+/** dep_column_bound() - size of the buffer that dep_column_pack() needs for @size input bytes */
 size_t dep_column_bound(size_t size);
 
 /**

@@ -12,7 +12,7 @@ u32 dep_delta_lens(u8 *len, u32 n)
 	u64 v;
 
 	memset(len + n, 0, 8);
-	/* 0a 0b 0c .. -> ba dc .. */
+	/* Pack eight bytes 0a 0b 0c 0d .. into four bytes ba dc .. */
 	for (i = 0; i < n; i += 8) {
 		memcpy(&v, len + i, 8);
 		v = (v | v >> 4) & 0x00ff00ff00ff00ffull;
@@ -25,7 +25,7 @@ u32 dep_delta_lens(u8 *len, u32 n)
 
 #define EACH	0x0101010101010101ull
 
-/* Is every length valid, and is their sum @bytes? */
+/* True if each of the @n packed lengths is at most 8 and all lengths add up to @bytes. */
 static int lens_good(const u8 *lens, u32 n, u64 bytes)
 {
 	u32 i, size = (n + 1) / 2;
@@ -36,7 +36,7 @@ static int lens_good(const u8 *lens, u32 n, u64 bytes)
 		memcpy(&v, lens + i, size - i < 8 ? size - i : 8);
 		low = v & 15 * EACH;
 		high = v >> 4 & 15 * EACH;
-		/* Adding 0x77 sets the highest bit of lengths from 9 on. */
+		/* Adding 0x77 sets the highest bit of each byte with a length above 8. */
 		bad |= (low + 0x77 * EACH) | (high + 0x77 * EACH);
 		sum += (low + high) * EACH >> 56;
 	}
@@ -56,12 +56,13 @@ static inline u64 get_difference(const u8 *p, u32 len)
 	return d >> 1 ^ -(d & 1);
 }
 
-#define WIDE_AT_ONCE	8u	/* values */
+#define WIDE_AT_ONCE	8u	/* number of differences decoded at a time */
 
 /*
- * Decode eight differences at a time, as long as 64 bytes can be read.  lens_good() must hold.
+ * Decode eight differences at a time, as long as 64 bytes of input are left.  The caller has
+ * checked the lengths by lens_good().
  *
- * Return: the number of differences; *@bytes is after their bytes.
+ * Return: the number of differences decoded; *@bytes receives the position after their bytes.
  */
 static __attribute__((target("avx512f,avx512bw,avx512vbmi2,bmi2,popcnt")))
 u32 differences_wide(const struct dep_delta_in *in, u64 *value, u32 n, const u8 **bytes)
@@ -74,7 +75,7 @@ u32 differences_wide(const struct dep_delta_in *in, u64 *value, u32 n, const u8 
 
 	for (i = 0; i + WIDE_AT_ONCE <= n && end - p >= 64; i += WIDE_AT_ONCE) {
 		memcpy(&lens, in->lens + i / 2, 4);
-		/* Turn each length into a mask of so many ones: the bytes that are present. */
+		/* Replace each length n by a byte with n bits set: the bytes that are present. */
 		used = _pdep_u64(lens, 15 * EACH);
 		used = (u64)_mm_cvtsi128_si64(_mm_shuffle_epi8(ones,
 							       _mm_cvtsi64_si128((s64)used)));
@@ -89,14 +90,14 @@ u32 differences_wide(const struct dep_delta_in *in, u64 *value, u32 n, const u8 
 	return i;
 }
 
-/* Their exits are not needed here: dep_delta_sum() adds the differences up. */
+/* Decoding does not need exit ids: dep_delta_sum() computes the values record by record later. */
 int dep_delta_differences(const struct dep_delta_in *in, u64 *value, u32 n)
 {
 	const u8 *p = in->bytes, *lens = in->lens;
 	u32 i = 0, first, second;
 
 	if (!lens_good(lens, n, in->bytes_size))
-		return dep_fail(-EBADMSG, "the value column's lengths are wrong");
+		return dep_fail(-EBADMSG, "the value column of a segment has invalid lengths");
 	if (x86_has_vbmi2())
 		i = differences_wide(in, value, n, &p);
 	for (lens += i / 2; i + 1 < n; i += 2) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A fragment is a fixed sequence: for each instruction the stores before it, the instruction, and
- * the stores after it.  Every exit, and every other way to leave, is a cut of this sequence, given
- * by the number of instructions and of stores before it.  The checks ensure that each exit is such
- * a cut.
+ * Checks of descriptors.
+ *
+ * A fragment is a fixed sequence: for each instruction the stores of values before it, the
+ * instruction, and the stores of values after it.  Every exit, and every other way to leave the
+ * fragment, is a point of this sequence, given by the numbers of instructions and stores that
+ * precede it.  The checks ensure that each exit is such a point.
  */
 #include <errno.h>
 #include <string.h>
@@ -33,12 +35,12 @@ static int check_stores(const struct adept_desc_frag *d)
 
 	for (i = 0; i < d->nstores; i++, prev = st++) {
 		if (st->insn >= d->ninsns || st->held > 16 || !adept_store_bytes(st))
-			return dep_fail(-EBADMSG, "fragment %u: store %u is malformed",
+			return dep_fail(-EBADMSG, "fragment %u: value store %u is malformed",
 					d->first_exit, i);
 		if (prev && (prev->insn > st->insn ||
 			     (prev->insn == st->insn &&
 			      dep_store_is_post(prev) > dep_store_is_post(st))))
-			return dep_fail(-EBADMSG, "fragment %u: store %u is out of order",
+			return dep_fail(-EBADMSG, "fragment %u: value store %u is out of order",
 					d->first_exit, i);
 		switch (st->kind) {
 		case ADEPT_ST_REG:
@@ -63,12 +65,12 @@ static int check_stores(const struct adept_desc_frag *d)
 		bytes += adept_store_bytes(st);
 	}
 	if (bytes > ADEPT_MAX_RECORD)
-		return dep_fail(-EBADMSG, "fragment %u: records of %u bytes", d->first_exit,
-				bytes);
+		return dep_fail(-EBADMSG, "fragment %u: a record of %u bytes is too large",
+				d->first_exit, bytes);
 	return 0;
 bad_arg:
-	return dep_fail(-EBADMSG, "fragment %u: store %u has argument %u", d->first_exit, i,
-			st->arg);
+	return dep_fail(-EBADMSG, "fragment %u: value store %u has invalid argument %u",
+			d->first_exit, i, st->arg);
 }
 
 static int check_exit(const struct adept_desc_frag *d, const struct adept_exit *x)
@@ -78,7 +80,7 @@ static int check_exit(const struct adept_desc_frag *d, const struct adept_exit *
 	if (x->ninsns > d->ninsns || x->nstores > d->nstores || x->kind > ADEPT_X_TRAP ||
 	    x->at_id & ~ADEPT_XT_ALL || (x->at_id & ADEPT_XT_BEFORE && !x->ninsns))
 		return -EBADMSG;
-	/* Stores are sorted, so it is enough to check those next to the cut. */
+	/* Stores are sorted: checking the last store before the exit and the next is enough. */
 	if (x->nstores) {
 		st += x->nstores - 1;
 		if (st->insn > x->ninsns || (st->insn == x->ninsns && dep_store_is_post(st)))
@@ -98,25 +100,28 @@ static int check_fragment(const struct adept_desc_frag *d)
 	u32 i;
 
 	if (d->h.size < sizeof(*d))
-		return dep_fail(-EBADMSG, "fragment descriptor of %u bytes", d->h.size);
+		return dep_fail(-EBADMSG, "a fragment descriptor of %u bytes is too short",
+				d->h.size);
 	need = sizeof(*d) + d->nruns * sizeof(struct adept_run) +
 	       d->nexits * sizeof(struct adept_exit) + d->nstores * sizeof(struct adept_store) +
 	       d->code_len;
 	if (d->h.size != dep_align8(need))
-		return dep_fail(-EBADMSG, "fragment %u: %u bytes, its parts take %llu",
-				d->first_exit, d->h.size, (unsigned long long)dep_align8(need));
+		return dep_fail(-EBADMSG, "fragment %u: descriptor of %u bytes, but its parts "
+				"take %llu", d->first_exit, d->h.size,
+				(unsigned long long)dep_align8(need));
 	if (!d->nexits || d->first_exit < ADEPT_FIRST_EXIT ||
 	    (u64)d->first_exit + d->nexits > DEP_EXIT_LIMIT)
-		return dep_fail(-EBADMSG, "fragment %u: %u exits", d->first_exit, d->nexits);
+		return dep_fail(-EBADMSG, "fragment %u: no exits or invalid exit ids (%u exits)",
+				d->first_exit, d->nexits);
 	for (i = 0, r = dep_desc_runs(d); i < d->nruns; i++, r++) {
 		if (!r->ninsns || r->returns > 1)
-			return dep_fail(-EBADMSG, "fragment %u: run %u is malformed",
+			return dep_fail(-EBADMSG, "fragment %u: instruction run %u is malformed",
 					d->first_exit, i);
 		sum += r->ninsns;
 	}
 	if (sum != d->ninsns || (!sum && d->code_len))
-		return dep_fail(-EBADMSG, "fragment %u: runs of %llu instructions, not %u",
-				d->first_exit, (unsigned long long)sum, d->ninsns);
+		return dep_fail(-EBADMSG, "fragment %u: its runs have %llu instructions instead "
+				"of %u", d->first_exit, (unsigned long long)sum, d->ninsns);
 	if (check_stores(d))
 		return -EBADMSG;
 	for (i = 0; i < d->nexits; i++)
@@ -132,12 +137,13 @@ static int check_translation(const struct adept_desc_translation *d)
 	u32 i, bytes;
 
 	if (d->h.size < sizeof(*d))
-		return dep_fail(-EBADMSG, "translation descriptor of %u bytes", d->h.size);
+		return dep_fail(-EBADMSG, "a translation descriptor of %u bytes is too short",
+				d->h.size);
 	bytes = d->hot_len + d->cold_len;
 	if (!d->nplaces || d->nplaces > bytes ||
 	    d->h.size != dep_align8(sizeof(*d) + d->nplaces * sizeof(*p) + bytes))
-		return dep_fail(-EBADMSG, "translation of fragment %u: %u bytes, %u places",
-				d->first_exit, d->h.size, d->nplaces);
+		return dep_fail(-EBADMSG, "translation of fragment %u: descriptor of %u bytes does "
+				"not match its %u places", d->first_exit, d->h.size, d->nplaces);
 	for (i = 0; i < d->nplaces; i++)
 		if (p[i].kind >= ADEPT_CODE_KINDS || p[i].off >= bytes ||
 		    (i ? p[i].off <= p[i - 1].off : p[i].off))
@@ -182,7 +188,7 @@ int dep_desc_check(const struct adept_desc *h)
 			h->size);
 }
 
-/* Check the stores of one instruction: all are allowed, and required ones are present. */
+/* Check that all stores of an instruction are allowed for it, and required stores present. */
 static int check_insn_stores(const struct x86_insn *in, const struct adept_store *st, u32 n)
 {
 	int post = 0, before = 0, after = 0;
@@ -197,7 +203,7 @@ static int check_insn_stores(const struct x86_insn *in, const struct adept_store
 			return -EBADMSG;
 		if (st[i].kind != ADEPT_ST_POST)
 			continue;
-		/* Exactly one, and it is the first one after the instruction. */
+		/* A string instruction has one ADEPT_ST_POST, its first store after execution. */
 		if (post++ || in->kind != X86_STRING || (i && dep_store_is_post(&st[i - 1])))
 			return -EBADMSG;
 	}
@@ -213,17 +219,17 @@ int dep_desc_insn(const struct adept_desc_frag *d, struct dep_desc_at *at, struc
 	u32 n, left = d->nstores - at->store;
 
 	if (len <= 0)
-		return dep_fail(-EBADMSG, "fragment %u: instruction %u does not decode",
+		return dep_fail(-EBADMSG, "fragment %u: instruction %u cannot be decoded",
 				d->first_exit, at->insn);
 	for (n = 0; n < left && st[n].insn == at->insn; n++)
 		;
 	if (check_insn_stores(in, st, n))
-		return dep_fail(-EBADMSG, "fragment %u: stores of instruction %u",
+		return dep_fail(-EBADMSG, "fragment %u: invalid value stores of instruction %u",
 				d->first_exit, at->insn);
 	at->code += (u32)len;
 	at->store += n;
 	if (++at->insn == d->ninsns && at->code != d->code_len)
-		return dep_fail(-EBADMSG, "fragment %u: %u bytes of code, %u decoded",
+		return dep_fail(-EBADMSG, "fragment %u: %u bytes of code, but instructions take %u",
 				d->first_exit, d->code_len, at->code);
 	return 0;
 }

@@ -31,7 +31,7 @@ dep_desc_places(const struct adept_desc_translation *d)
 	return (const struct adept_code_place *)(d + 1);
 }
 
-/* Is the value stored after the instruction? */
+/* Whether the value of @st is stored after the instruction, not before. */
 static inline int dep_store_is_post(const struct adept_store *st)
 {
 	return st->kind == ADEPT_ST_POST || st->kind == ADEPT_ST_EXIT_REG ||
@@ -41,12 +41,13 @@ static inline int dep_store_is_post(const struct adept_store *st)
 /**
  * dep_desc_next() - check the size of the descriptor at @data
  *
- * Return: its size, or 0 if it does not fit into @avail bytes.  dep_desc_check() checks the rest.
+ * Return: the size, or 0 if it is invalid or larger than @avail.  dep_desc_check() checks the
+ * contents.
  */
 size_t dep_desc_next(const void *data, size_t avail);
 
 /**
- * dep_desc_check() - check a descriptor, except its code
+ * dep_desc_check() - check a descriptor, except the machine code of a fragment
  * @h: the descriptor, with all h->size bytes, aligned to 8
  *
  * Return: 0 or -EBADMSG.
@@ -55,16 +56,16 @@ int dep_desc_check(const struct adept_desc *h);
 
 struct x86_insn;
 
-/** struct dep_desc_at - position in a fragment: instructions, bytes of code, stores */
+/** struct dep_desc_at - position in a fragment: instructions, bytes of code and stores before it */
 struct dep_desc_at {
 	u32 insn, code, store;
 };
 
 /**
  * dep_desc_insn() - decode the next instruction of a checked fragment, and check its stores
- * @at: position, all 0 for the first instruction; advanced
+ * @at: position of the instruction, all 0 for the first one; moved to the next instruction
  *
- * The last instruction must end where the code ends.
+ * It is an error if the last instruction does not end where the code ends.
  *
  * Return: 0 or -EBADMSG.
  */

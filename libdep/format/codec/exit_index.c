@@ -33,7 +33,7 @@ void dep_index_free(struct dep_index *x)
 	x->root = NULL;
 }
 
-/* Make the page of @id if it does not exist. */
+/* Allocate the page for exit @id, and the node for this page, unless they exist. */
 static int make_page(struct dep_index *x, u32 id)
 {
 	struct dep_exit_entry ***at = &x->root[id / DEP_INDEX_PAGE / DEP_INDEX_NODE];

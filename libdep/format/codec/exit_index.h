@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Exit id -> fragment and record length: a tree of three levels, fast enough for the loops that
- * parse chunk bodies.
+ * Index of exits: finds the fragment and the record length of an exit id.  It is a tree of three
+ * levels, fast enough for the loops that parse chunk bodies.
  *
  *	id	bits 16 and up	5 to 15		0 to 4
  *		root ---------> node ---------> page of entries
@@ -16,24 +16,24 @@
 #include "libdep/abi/stream.h"
 #include "libdep/format/file/wire.h"
 
-#define DEP_INDEX_PAGE	32u	/* entries in a page */
-#define DEP_INDEX_NODE	2048u	/* pages in a node */
+#define DEP_INDEX_PAGE	32u	/* number of entries in a page */
+#define DEP_INDEX_NODE	2048u	/* number of pages in a node */
 #define DEP_INDEX_ROOT	(DEP_EXIT_LIMIT / DEP_INDEX_PAGE / DEP_INDEX_NODE)
 
 struct dep_exit_entry {
 	u32 frag;	/* number of the fragment */
-	u16 bytes;	/* of the record, id included; 0: unknown id */
+	u16 bytes;	/* size of the exit's record, exit id included; 0: unknown id */
 	u16 first;	/* 1: first exit of its fragment */
 };
 
 struct dep_index {
-	struct dep_exit_entry ***root;	/* DEP_INDEX_ROOT nodes, NULL if not made yet */
+	struct dep_exit_entry ***root;	/* DEP_INDEX_ROOT nodes; NULL: not allocated yet */
 };
 
-/* An entry is written as one word and never changed: other threads can look up ids meanwhile. */
+/* Entries are read and written as one word, so other threads may look up ids at the same time. */
 typedef u64 __attribute__((may_alias)) dep_index_word;
 
-/** dep_index_page() - the page of @id, which must be below DEP_EXIT_LIMIT; NULL: not made yet */
+/** dep_index_page() - the page of @id, which is below DEP_EXIT_LIMIT; NULL: not allocated yet */
 static inline struct dep_exit_entry *dep_index_page(const struct dep_index *x, u32 id)
 {
 	struct dep_exit_entry **node;

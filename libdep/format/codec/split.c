@@ -6,8 +6,8 @@
 #include "split.h"
 
 /*
- * Number of bytes of the event at @p without its id, but with its values (*@values: only those).
- * -1: it is no event, or it is truncated.
+ * Size in bytes of the event at @p without its id; *@values receives how many of these bytes are
+ * values.  Return -1 if @id is no event or the event is truncated.
  */
 static s64 event_bytes(u32 id, const u8 *p, u32 avail, u32 *values)
 {
@@ -32,12 +32,12 @@ static s64 event_bytes(u32 id, const u8 *p, u32 avail, u32 *values)
 
 struct recent {
 	u32 id;
-	u16 bytes, slot;	/* of the record; dep_delta_slot() */
+	u16 bytes, slot;	/* size of the exit's record; dep_delta_slot() of its id */
 };
 
-_Static_assert(DEP_DELTA_BITS <= 16, "a slot's number fits");
+_Static_assert(DEP_DELTA_BITS <= 16, "a slot number must fit into 16 bits");
 
-/* Current ends of the streams. */
+/* Positions in the output buffers at which the next bytes are written. */
 struct ends {
 	u8 *control, *len, *bytes;
 };
@@ -55,7 +55,7 @@ static inline void put_values(struct ends *to, u64 *at, const u8 *from, const u8
 	}
 }
 
-/* Parse records from @p on, up to anything else; @to: NULL to parse only. */
+/* Parse whole records of cached exits from @p on; @to: NULL to parse only.  Return: their end. */
 static inline const u8 *put_records(struct ends *to, u64 *slot, const struct recent *recent,
 				    const u8 *p, const u8 *end)
 {
@@ -78,7 +78,7 @@ static inline const u8 *put_records(struct ends *to, u64 *slot, const struct rec
 	return p;
 }
 
-/* Is @id a known exit?  If so, put it into the cache. */
+/* True if @id is a known exit; its entry is then added to the cache. */
 static bool known_exit(const struct dep_split *s, struct recent *recent, u32 id)
 {
 	struct dep_exit_entry e = dep_index_get(s->x, id);
@@ -89,7 +89,7 @@ static bool known_exit(const struct dep_split *s, struct recent *recent, u32 id)
 	return true;
 }
 
-/* @keep is a constant of each caller. */
+/* @keep: write the columns, else only parse.  Callers pass a constant to get fast code for each. */
 static inline __attribute__((always_inline)) void parse(struct dep_split *s, const u8 *body,
 							u32 size, bool keep)
 {
@@ -105,7 +105,7 @@ static inline __attribute__((always_inline)) void parse(struct dep_split *s, con
 			break;
 		memcpy(&id, p, 4);
 		if (known_exit(s, recent, id)) {
-			/* The record is truncated. */
+			/* The record is cut off at the end of the body. */
 			if (recent[id % RECENT].bytes > end - p)
 				break;
 			continue;
@@ -126,7 +126,7 @@ static inline __attribute__((always_inline)) void parse(struct dep_split *s, con
 	s->bytes_size = (u32)(to.bytes - s->bytes);
 }
 
-/* The same, compiled for processors with BMI. */
+/* parse() compiled for processors with BMI1, BMI2 and LZCNT. */
 static __attribute__((target("lzcnt,bmi,bmi2"))) void parse_bmi(struct dep_split *s,
 								const u8 *body, u32 size)
 {

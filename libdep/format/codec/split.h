@@ -14,14 +14,14 @@
  */
 struct dep_split {
 	const struct dep_index *x;
-	u32 limit;		/* fragments from this number on are not known yet */
+	u32 limit;		/* exits of fragments from this number on count as unknown */
 	u8 *control, *lens, *bytes;
-	u64 *slot;		/* DEP_DELTA_SLOTS */
-	/* results */
-	u32 control_size;	/* bytes */
-	u32 values;		/* 64-bit words */
+	u64 *slot;		/* DEP_DELTA_SLOTS previous values (delta.h) */
+	/* The following fields are results of dep_split(). */
+	u32 control_size;	/* bytes written to @control */
+	u32 values;		/* number of 64-bit values encoded to @lens and @bytes */
 	u32 bytes_size;
-	u32 parsed;		/* bytes of the body */
+	u32 parsed;		/* number of bytes of the body that were parsed */
 };
 
 #define DEP_SPLIT_ROOM(n)	((n) + 64ul)
@@ -29,7 +29,7 @@ struct dep_split {
 /** dep_split() - parse @body up to the first position without a whole record or event */
 void dep_split(struct dep_split *s, const u8 *body, u32 size);
 
-/** dep_split_tail() - add @words values of an unfinished record */
+/** dep_split_tail() - encode @words values of the unfinished record that ends the body */
 void dep_split_tail(struct dep_split *s, const u8 *from, u32 words);
 
 #endif

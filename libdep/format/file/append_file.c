@@ -15,7 +15,7 @@
 #include "error.h"
 #include "append_file.h"
 
-#define RESERVE_STEP	(256u << 10)	/* step of allocation, to save system calls */
+#define RESERVE_STEP	(256u << 10)	/* bytes allocated beyond the reserve, to save calls */
 
 /* ---- file headers ---- */
 
@@ -28,7 +28,7 @@ int dep_format_new(struct dep_format *fmt)
 {
 	*fmt = (struct dep_format){ .version = DEP_FORMAT_VERSION };
 	if (getrandom(fmt->id, sizeof(fmt->id), 0) != sizeof(fmt->id))
-		return dep_fail(-errno, "no random number for the store's id");
+		return dep_fail(-errno, "cannot get a random number for the store's id");
 	dep_format_seed(fmt);
 	return 0;
 }
@@ -54,8 +54,8 @@ int dep_format_read(struct dep_format *fmt, const void *header, size_t size, con
 		return -EBADMSG;
 	if (h.version < DEP_FORMAT_OLD || h.version > DEP_FORMAT_VERSION)
 		return dep_fail(-EPROTONOSUPPORT,
-				"it has format version %u; this program reads %u to %u", h.version,
-				DEP_FORMAT_OLD, DEP_FORMAT_VERSION);
+				"unsupported format version %u; this program reads %u to %u",
+				h.version, DEP_FORMAT_OLD, DEP_FORMAT_VERSION);
 	fmt->version = h.version;
 	if (h.version == DEP_FORMAT_OLD)
 		return 0;
@@ -73,8 +73,9 @@ int dep_format_read(struct dep_format *fmt, const void *header, size_t size, con
 /* ---- who may read ---- */
 
 /*
- * With an ACL, the group bits of the mode are the mask of its entries.  To share the store with a
- * group would admit users that a default ACL of the parent directory names, and not the group.
+ * If a file has an ACL, the group bits of its mode are the mask of all ACL entries.  Setting them
+ * would give access to the users named in an ACL that was inherited from the parent directory, but
+ * not to the group that the store is shared with.
  */
 static int remove_acl(int fd, const char *name)
 {
@@ -97,7 +98,7 @@ static int set_access(int fd, const struct dep_access *access, mode_t own, mode_
 					access->group);
 	}
 	if (fchmod(fd, access->shared ? shared : own))
-		return dep_fail(-errno, "cannot set who may read the store");
+		return dep_fail(-errno, "cannot set the permissions of the store");
 	if (!access->has_owner)
 		return 0;
 	if (fstat(fd, &st) || (st.st_uid != access->owner && fchown(fd, access->owner, -1)))
@@ -168,7 +169,8 @@ int dep_file_open(struct dep_file *f, int dirfd, const char *name)
 	if (fstat(f->fd, &st) || !S_ISREG(st.st_mode) || st.st_nlink > 1) {
 		close(f->fd);
 		f->fd = -1;
-		return dep_fail(-EBADMSG, "%s is not a regular file of its own", name);
+		return dep_fail(-EBADMSG, "%s is not a regular file, or has several hard links",
+				name);
 	}
 	f->size = st.st_size;
 	return 0;
@@ -177,7 +179,7 @@ int dep_file_open(struct dep_file *f, int dirfd, const char *name)
 int dep_file_end(struct dep_file *f, u64 size)
 {
 	if (f->size != size && ftruncate(f->fd, size))
-		return dep_fail(-errno, "cannot cut off what is unfinished");
+		return dep_fail(-errno, "cannot truncate a file of the store");
 	f->size = size;
 	return 0;
 }
@@ -192,7 +194,7 @@ static int allocate(struct dep_file *f, u64 upto)
 	return 0;
 }
 
-/* Allocate the reserve after @end. */
+/* Allocate disk space for the reserve after offset @end, if it is not allocated yet. */
 static int keep_reserve(struct dep_file *f, u64 end)
 {
 	u64 upto = end + f->reserve;
@@ -200,7 +202,7 @@ static int keep_reserve(struct dep_file *f, u64 end)
 
 	if (!f->reserve || f->no_reserve || upto <= f->reserved)
 		return 0;
-	/* On an almost full disk there can be room for the reserve, but not for a whole step. */
+	/* An almost full disk can have space for the reserve, but not for RESERVE_STEP more. */
 	err = allocate(f, upto + RESERVE_STEP);
 	if (err)
 		err = allocate(f, upto);
@@ -254,9 +256,9 @@ static int write_all(int fd, struct iovec *iov, int n, u64 off, u64 *size)
 }
 
 /*
- * Undo a failed append.  Truncation also frees the space allocated after the file's end, so it is
- * done only if something was written, and the reserve is allocated again at once.  If it fails,
- * readers skip the rest by searching for the next magic.
+ * Undo a failed append.  Truncation also frees the disk space allocated after the file's end, so
+ * the file is truncated only if something was written, and the reserve is allocated again at once.
+ * If the truncation fails, readers skip the partial append by searching for the next magic.
  */
 static int take_back(struct dep_file *f, u64 written)
 {
@@ -288,7 +290,7 @@ int dep_file_append(struct dep_file *f, const struct iovec *iov, int n)
 	if (!err)
 		err = write_all(f->fd, v, n + 1, f->size, &written);
 	if (err && take_back(f, written))
-		return dep_fail(err, "cannot write nor take back what was written");
+		return dep_fail(err, "cannot write to the store, nor remove the partial write");
 	if (err)
 		return dep_fail(err, "cannot write to the store");
 	f->size += dep_align8(size);
@@ -300,7 +302,7 @@ int dep_sync(int fd, const char *what)
 	while (fdatasync(fd)) {
 		if (errno == EINTR)
 			continue;
-		/* Some file systems do not support it. */
+		/* Some file systems do not support fdatasync(). */
 		if (errno == EINVAL)
 			return 0;
 		return dep_fail(-errno, "cannot write %s to the disk", what);
@@ -356,7 +358,7 @@ u64 dep_file_data(int fd, u64 most)
 	return sum;
 }
 
-/* The rest of a sparse file is zeros that take memory, but no space on the disk. */
+/* Reject a sparse file that is mostly holes: read as a whole, it would fill memory with zeros. */
 static int check_sparse(int fd, const char *name, u64 size)
 {
 	u64 data;
@@ -366,8 +368,8 @@ static int check_sparse(int fd, const char *name, u64 size)
 	data = dep_file_data(fd, size);
 	if (size <= dep_budget_file(data))
 		return 0;
-	return dep_fail(-EFBIG, "%s has %llu bytes, but only %llu of them are not in holes", name,
-			(unsigned long long)size, (unsigned long long)data);
+	return dep_fail(-EFBIG, "%s is a sparse file of %llu bytes with only %llu bytes of data",
+			name, (unsigned long long)size, (unsigned long long)data);
 }
 
 int dep_read_fd(int fd, const char *name, u64 max, void **data, size_t *size)
@@ -378,7 +380,7 @@ int dep_read_fd(int fd, const char *name, u64 max, void **data, size_t *size)
 	int err;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		return dep_fail(-EBADMSG, "%s is no file", name);
+		return dep_fail(-EBADMSG, "%s is not a regular file", name);
 	if ((u64)st.st_size > max)
 		return dep_fail(-EBADMSG, "%s is too large", name);
 	err = check_sparse(fd, name, (u64)st.st_size);
@@ -386,7 +388,7 @@ int dep_read_fd(int fd, const char *name, u64 max, void **data, size_t *size)
 		return err;
 	buf = malloc(st.st_size + 16);
 	if (!buf)
-		return dep_fail(-ENOMEM, "%s", name);
+		return dep_fail(-ENOMEM, "cannot read %s", name);
 	n = dep_read_at(fd, buf, st.st_size, 0);
 	if (n < 0) {
 		free(buf);
@@ -438,7 +440,7 @@ int dep_write_whole(int dirfd, const char *name, const char *text, size_t size,
 	int fd, err;
 
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-		return dep_fail(-errno, "no random number for a temporary name");
+		return dep_fail(-errno, "cannot get a random number for a temporary name");
 	snprintf(tmp, sizeof(tmp), "%s" DEP_TMP_SUFFIX "%016llx", name,
 		 (unsigned long long)random);
 	fd = openat(dirfd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,

@@ -3,9 +3,9 @@
  * How much memory the reader of a store may use.
  *
  * A store may come from anyone: counts and sizes in it can be forged.  The reader uses at most
- * DEP_BUDGET_BASE bytes, and DEP_BUDGET_FACTOR more for each byte of input.  A hole of a sparse
- * file is no input.  Most tables are bounded by the bytes that they are made from.  The others have
- * a share of the budget each:
+ * DEP_BUDGET_BASE bytes, and DEP_BUDGET_FACTOR bytes for each byte of input.  Holes of sparse files
+ * do not count as input.  Most tables are bounded by the size of the data that they are made from.
+ * Each of the following has a share of the budget:
  *
  *	a file that is read as a whole	dep_budget_file()
  *	mappings, which forks copy	dep_budget_mappings()
@@ -36,7 +36,8 @@ static inline u64 dep_budget_mappings(u64 input)
  * dep_budget_segments() - bytes for all segments that are unpacked at the same time
  * @input: bytes of the store
  *
- * The largest chunk of a ring has 64 MiB, and takes 132 MiB if it compresses to nothing.
+ * The largest chunk of a ring has 64 MiB.  Unpacking its segment takes 132 MiB, besides the stored
+ * bytes, which can be very few.
  */
 static inline u64 dep_budget_segments(u64 input)
 {

@@ -14,16 +14,16 @@
 
 static bool is_file(const struct stat *st, u64 dev, u64 inode)
 {
-	/* The encoding of /proc/PID/maps, which differs from dev_t. */
+	/* Encoded like @dev, from major and minor as in /proc/PID/maps; dev_t has other bits. */
 	u64 have = (u64)major(st->st_dev) << 32 | minor(st->st_dev);
 
 	return S_ISREG(st->st_mode) && (!inode || st->st_ino == inode) && (!dev || dev == have);
 }
 
 /*
- * Linkers put the build-id into a note near the beginning, mostly within the first page.  Only that
- * part of the file is read, into our own memory: another process could truncate the file under a
- * mapping, and the header of a hostile file can claim any number of sections.
+ * Linkers put the build-id into a note near the beginning of the file, mostly within the first
+ * page.  So only the beginning is read, and it is not mapped: another process could truncate a
+ * mapped file, and the header of a hostile file can claim any number of sections.
  */
 #define FIRST_BYTES	(4u << 10)
 #define READ_BYTES	(64u << 10)

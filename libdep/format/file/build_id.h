@@ -5,10 +5,10 @@
 #include "libdep/abi/types.h"
 
 /**
- * dep_build_id() - build-id of the ELF file at @path, if it is still file @dev, @inode
- * @dev: major << 32 | minor; 0: any
- * @inode: 0: any
- * @hex: receives lower-case hexadecimal, "" if there is none
+ * dep_build_id() - get the build-id of the ELF file at @path
+ * @dev: expected device, major << 32 | minor; 0: any
+ * @inode: expected inode number; 0: any
+ * @hex: receives lower-case hexadecimal; "" if the file is another one or has no build-id
  *
  * The recorded process chose the path, so only regular files are opened.
  */

@@ -8,8 +8,8 @@
 struct dep_ending {
 	enum dep_close_cause cause;
 	int exit_status;	/* wait status of the command, -1 if unknown */
-	int error;		/* errno of DEP_CLOSE_FAILED, else 0 */
-	uint32_t live;		/* processes that still ran */
+	int error;		/* errno of the failed write if DEP_CLOSE_FAILED, else 0 */
+	uint32_t live;		/* number of processes that were still running */
 	struct dep_loss loss;
 };
 

@@ -22,7 +22,7 @@ int dep_fail(int err, const char *fmt, ...)
 	va_start(ap, fmt);
 	n = vsnprintf(message, sizeof(message), fmt, ap);
 	va_end(ap);
-	/* These are verdicts on a store; the text of the errno would add nothing. */
+	/* Messages with these error numbers describe the store completely without strerror(). */
 	if (err != -EBADMSG && err != -EUCLEAN && err != -EBUSY && err != -EALREADY &&
 	    err != -EPROTONOSUPPORT && n >= 0 &&
 	    (size_t)n < sizeof(message))

@@ -4,7 +4,8 @@
 
 /**
  * dep_fail() - set the message of dep_error() and return @err
- * @err: negative errno; for errors of system calls its text is appended
+ * @err: negative errno.  strerror() is appended to the message, except for -EBADMSG, -EUCLEAN,
+ *	-EBUSY, -EALREADY and -EPROTONOSUPPORT, which stand for a state of the store.
  */
 int dep_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
 

@@ -9,13 +9,14 @@
 #include "log.h"
 
 /*
- * The scan ends after this many broken frames, so that a forged file cannot take hours.  It also
- * ends if broken frames overlap too much: each can claim all bytes that follow.
+ * The scan ends after MAX_TRIES invalid frames, so that a forged file cannot take hours.  It also
+ * ends if the bytes checksummed for invalid frames exceed MAX_OVERLAP times the size of the file:
+ * each invalid frame can claim all bytes that follow.
  */
 #define MAX_TRIES	10000
-#define MAX_OVERLAP	8	/* times the size of the file */
+#define MAX_OVERLAP	8
 
-/* Checksum of the frame header of @bytes at @header, without its last field. */
+/* Checksum of a frame: the payload and the header of @bytes bytes, except its last field. */
 static u64 frame_check(const void *header, u32 bytes, const void *payload, u32 size, u64 seed)
 {
 	return XXH3_64bits_withSeed(payload, size, XXH3_64bits_withSeed(header,
@@ -34,7 +35,7 @@ int dep_log_append(struct dep_log *l, const struct dep_new_frame *f)
 	int err;
 
 	if (size > DEP_FRAME_MAX)
-		return dep_fail(-EMSGSIZE, "frame of %zu bytes", size);
+		return dep_fail(-EMSGSIZE, "a log frame of %zu bytes is too large", size);
 	if (f->more_size) {
 		joined = malloc(size);
 		if (!joined)
@@ -73,7 +74,7 @@ int dep_log_open(struct dep_log_scan *s, const void *data, size_t size)
 	return 0;
 }
 
-/* Check the frame at @s->at, whose magic is right; fill in the entry if it is valid. */
+/* Check the frame at offset @s->at, which has the right magic; if valid, fill in @s->entry. */
 static bool is_good(struct dep_log_scan *s)
 {
 	u32 head = dep_frame_bytes(&s->fmt);
@@ -120,7 +121,7 @@ const struct dep_log_entry *dep_log_next(struct dep_log_scan *s)
 		if (!has_magic(s))
 			continue;
 		if (is_good(s)) {
-			/* The padding of the last frame can be missing. */
+			/* The file can end without the padding of its last frame. */
 			s->at = s->entry.end < s->size ? s->entry.end : s->size;
 			return &s->entry;
 		}

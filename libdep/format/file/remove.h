@@ -2,7 +2,7 @@
 #ifndef ADEPT_FORMAT_FILE_REMOVE_H
 #define ADEPT_FORMAT_FILE_REMOVE_H
 
-/** dep_store_remove() - delete @dir and all files in it; the caller checks that it is not in use */
+/** dep_store_remove() - delete store @dir with all its files; the caller checks it is not in use */
 int dep_store_remove(const char *dir);
 
 #endif

@@ -15,7 +15,7 @@ void *dep_table_add(struct dep_table *t, size_t row_size)
 	if (t->n == t->room) {
 		p = realloc(t->row, room * row_size);
 		if (!p) {
-			dep_fail(-ENOMEM, "tables of the store");
+			dep_fail(-ENOMEM, "cannot enlarge a table of the store");
 			return NULL;
 		}
 		t->row = p;
@@ -50,7 +50,7 @@ void *dep_table_find(const struct dep_table *t, size_t row_size, u32 serial)
 	return row && !memcmp(row, &serial, sizeof(serial)) ? row : NULL;
 }
 
-/* May @bytes more of rows be moved? */
+/* Count @bytes that an insertion moves; false if that exceeds the limit of the table. */
 static bool may_move(struct dep_table *t, u64 bytes)
 {
 	if (!t->may_move)

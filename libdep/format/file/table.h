@@ -9,8 +9,8 @@
 
 /**
  * struct dep_table - a growing array
- * @may_move: bytes of rows that insertions may still move; counts down to 1; 0: no limit.  Serials
- *	ascend, so few rows move; in a forged file each insertion could move all of them.
+ * @may_move: bytes that insertions may still move, at least 1; 0: no limit.  Serials normally
+ *	ascend, so few rows move; in a forged file each insertion could move all rows.
  */
 struct dep_table {
 	void *row;
@@ -18,7 +18,7 @@ struct dep_table {
 	u64 may_move;
 };
 
-/* Limit for tables made from untrusted files: seconds of work instead of hours. */
+/* Value of may_move for tables made from untrusted files: seconds of work instead of hours. */
 #define DEP_TABLE_MOVES	(16ull << 30)
 
 /** dep_table_add() - append a zeroed row; NULL without memory */
@@ -28,9 +28,9 @@ void *dep_table_add(struct dep_table *t, size_t row_size);
 void *dep_table_find(const struct dep_table *t, size_t row_size, u32 serial);
 
 /**
- * dep_table_of() - as dep_table_find(), but a missing row is inserted
+ * dep_table_of() - like dep_table_find(), but insert a missing row
  *
- * Rows move when one is inserted.  Return: the row; NULL without memory, or beyond @may_move.
+ * An insertion moves other rows.  Return: the row; NULL without memory, or beyond @may_move.
  */
 void *dep_table_of(struct dep_table *t, size_t row_size, u32 serial);
 

@@ -44,7 +44,7 @@ int dep_tmpdir_make(const char *parent, char *path, size_t size)
 			rmdir(path);
 			return err;
 		}
-		/* Without locks dep_tmpdir_sweep() removes nothing, either. */
+		/* If flock() does not work here, dep_tmpdir_sweep() removes nothing, either. */
 		if ((flock(fd, LOCK_SH) && errno != EINTR) || is_there(fd, path))
 			return fd;
 		close(fd);
@@ -70,7 +70,7 @@ static bool may_go(int fd, const char *store)
 	return may && !dep_store_in_use(store);
 }
 
-/* Remove the directory @name if its recorder is gone.  True if it is the user's and stays. */
+/* Remove directory @name if its recorder has ended.  True if the user owns it and it remains. */
 static bool sweep_one(int parent, const char *name)
 {
 	int fd = openat(parent, name, OPEN_DIR);
@@ -80,7 +80,7 @@ static bool sweep_one(int parent, const char *name)
 
 	if (fd < 0)
 		return false;
-	/* Relative to the opened directory, which may have been renamed. */
+	/* Use the open directory: another directory may have its name by now. */
 	snprintf(store, sizeof(store), "/proc/self/fd/%d/" DEP_TMPDIR_STORE, fd);
 	if (!fstat(fd, &st) && st.st_uid == geteuid() && !(st.st_mode & 077))
 		left = flock(fd, LOCK_EX | LOCK_NB) || !may_go(fd, store) ||

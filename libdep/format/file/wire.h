@@ -28,11 +28,11 @@
 #define DEP_LOG_NAME	"fragments"
 #define DEP_SEG_NAME	"segments.%03u"
 #define DEP_SEG_FILES	1000000u
-#define DEP_SEG_ROLL	(1ull << 30)	/* begin a new file beyond this size */
+#define DEP_SEG_ROLL	(1ull << 30)	/* maximum bytes of a segment file; then a new one begins */
 
-#define DEP_FRAME_MAX	(64u << 20)	/* payload bytes */
-#define DEP_BODY_MAX	(1u << 30)	/* bytes of a chunk's body */
-#define DEP_EXIT_LIMIT	(1u << 28)	/* exit ids are below */
+#define DEP_FRAME_MAX	(64u << 20)	/* maximum payload of a frame, in bytes */
+#define DEP_BODY_MAX	(1u << 30)	/* maximum size of a chunk's body, in bytes */
+#define DEP_EXIT_LIMIT	(1u << 28)	/* all exit ids are below this number */
 
 static inline u64 dep_align8(u64 n)
 {
@@ -46,16 +46,16 @@ struct dep_file_header {
 	char magic[8];
 	u32 version;		/* DEP_FORMAT_VERSION */
 	u32 number;		/* NNN of segments.NNN, 0 for the log */
-	u8 id[DEP_ID_SIZE];	/* of the store */
-	u32 epoch;		/* 0; reserved for files that are packed again in place */
+	u8 id[DEP_ID_SIZE];	/* random id of the store, the same in all its files */
+	u32 epoch;		/* 0; reserved for segment files that are packed again in place */
 	u32 pad;
-	u64 check;		/* XXH3-64 of the header up to here, seeded */
+	u64 check;		/* XXH3-64 of the fields above, with seed dep_format.seed */
 };
 
 /**
- * struct dep_format - how the files of one store are read
+ * struct dep_format - format version and checksum seed of a store's files
  * @version: DEP_FORMAT_OLD to DEP_FORMAT_VERSION
- * @seed: of all its checksums: XXH3-64 of the store's id; 0 in format 3
+ * @seed: seed of all checksums in the store: XXH3-64 of the store's id; 0 in format 3
  */
 struct dep_format {
 	u32 version;
@@ -68,28 +68,29 @@ struct dep_format {
 #define DEP_FRAME_MAGIC	0x46504544u	/* "DEPF" */
 
 enum dep_frame_type {
-	DEP_F_DESCRIPTORS = 1,	/* abi/stream.h, as the process wrote them */
+	DEP_F_DESCRIPTORS = 1,	/* descriptors (abi/stream.h) as the process wrote them */
 	DEP_F_PROCESS = 2,	/* struct dep_wire_process, exe, arguments */
 	DEP_F_PROCESS_END = 3,	/* struct dep_wire_process_end */
 	DEP_F_THREAD = 4,	/* struct dep_wire_thread */
 	DEP_F_THREAD_END = 5,	/* struct dep_wire_thread with its final counts, name */
-	DEP_F_MESSAGE = 6,	/* text */
+	DEP_F_MESSAGE = 6,	/* text for users: a problem or event of the recording */
 	DEP_F_BUILD_ID = 7,	/* struct dep_wire_build_id, build-id, path */
 	DEP_F_END = 8,		/* struct dep_wire_end and its tables; the last frame */
-	DEP_F_MARK = 9,		/* struct dep_wire_mark: what is durable */
+	DEP_F_MARK = 9,		/* struct dep_wire_mark: which segments are on the disk */
 	DEP_F_TRIM = 10,	/* struct dep_wire_trim: the oldest segments were removed */
-	DEP_F_REPACK = 11,	/* reserved: a file of segments was packed again */
+	DEP_F_REPACK = 11,	/* reserved: a segment file was packed again */
 };
 
-/* Texts are NUL terminated; a frame's payload is size bytes after this. */
+/* Header of a frame, followed by a payload of @size bytes.  Texts in payloads end with NUL. */
 struct dep_frame {
 	u32 magic;
-	u16 type;		/* enum dep_frame_type; unknown ones are skipped */
+	u16 type;		/* enum dep_frame_type; readers skip unknown types */
 	u16 pad;
-	u32 process;		/* serial, where it belongs to one */
+	u32 process;		/* serial of the process that the frame is about, or 0 */
 	u32 size;
-	u64 prev;		/* check of the frame before; of the first: of the file header */
-	u64 check;		/* XXH3-64 of the payload, seed: XXH3-64 of what is above, seeded */
+	u64 prev;		/* check of the previous frame; in the first: of the file header */
+	/* XXH3-64 of the payload; its seed is the seeded XXH3-64 of the fields above. */
+	u64 check;
 };
 
 struct dep_wire_process {
@@ -100,21 +101,21 @@ struct dep_wire_process {
 struct dep_wire_process_end {
 	u32 serial, pad;
 	u64 end_ns;
-	u64 built, translate_ns;	/* not in older stores */
+	u64 built, translate_ns;	/* as in struct dep_process; absent in older stores */
 };
 
 struct dep_wire_thread {
 	u32 serial, tid, process, parent;
 	u64 start_ns, end_ns, flushes, null_bytes;
-	u32 end;		/* enum dep_thread_end; not in older stores */
-	u32 fixed;		/* of THREAD_END: bytes of this structure, the name follows */
-	/* Of THREAD_END, from format 4 on: what the store must have of the thread. */
-	u64 segments;		/* stored since the beginning */
-	u64 raw_bytes;		/* size of them before packing */
-	u64 chain;		/* of the last one; 0 if there is none */
+	u32 end;		/* enum dep_thread_end; absent in older stores */
+	u32 fixed;		/* in THREAD_END: size of this structure; the name follows it */
+	/* Set in THREAD_END of format 4, to verify that the thread's segments are complete. */
+	u64 segments;		/* number of segments stored for the thread */
+	u64 raw_bytes;		/* total size of the thread's segments before packing */
+	u64 chain;		/* chain value of the thread's last segment; 0 if it has none */
 };
 
-/* Where the name follows if dep_wire_thread.fixed is 0, as in older stores. */
+/* Offset of the thread's name if dep_wire_thread.fixed is 0, as in older stores. */
 #define DEP_THREAD_FIXED	80u
 
 struct dep_wire_build_id {
@@ -122,46 +123,53 @@ struct dep_wire_build_id {
 };
 
 /*
- * END.  After the structure of @fixed bytes come @threads rows of struct dep_wire_thread_sum,
- * sorted by serial, then @files sizes (u64) of segments.NNN, beginning with @first_file.
+ * Payload of END.  The structure of @fixed bytes is followed by @threads rows of struct
+ * dep_wire_thread_sum, sorted by serial, and then by the sizes (u64) of the @files segment files
+ * from number @first_file on.
  */
 struct dep_wire_end {
 	u32 exit_status;
-	u32 fixed;		/* bytes of this structure; 0 in format 3 */
+	u32 fixed;		/* size of this structure in the file; 0 in format 3 */
 	u64 dropped_chunks, dropped_bytes, discarded_bytes;
 	u64 lost_threads, lost_processes, native_images;
-	u64 unfinished_threads;	/* not in older stores.. */
-	u64 absent_chunks, absent_bytes;	/* ..and these neither */
-	/* from format 4 on */
+	u64 unfinished_threads;	/* absent in older stores */
+	u64 absent_chunks, absent_bytes;	/* absent in older stores */
+	/* The following fields exist from format 4 on. */
 	u64 untaken_threads, corrupt;
 	u32 cause;		/* enum dep_close_cause */
-	u32 error;		/* errno of a store that failed, else 0 */
-	u32 live;		/* processes that were still running */
-	u32 processes, threads;	/* number of logged ones */
+	u32 error;		/* errno of the failed write if cause is DEP_CLOSE_FAILED, else 0 */
+	u32 live;		/* number of processes that were still running */
+	u32 processes, threads;	/* processes in the log; rows of struct dep_wire_thread_sum */
 	u32 files, first_file;
 	u32 native_privileged;	/* 0 in older stores */
-	u64 frames;		/* of the log, this one included */
-	u64 segments;		/* stored, removed ones included */
-	u64 lost_descriptors;	/* not in older stores */
+	u64 frames;		/* number of frames in the log, this frame included */
+	u64 segments;		/* number of segments ever stored, removed segments included */
+	u64 lost_descriptors;	/* absent in older stores */
 };
 
-/* The least of dep_wire_end.fixed, from format 4 on. */
+/* Minimum of dep_wire_end.fixed in format 4; newer fields may follow. */
 #define DEP_END_FIXED	offsetof(struct dep_wire_end, lost_descriptors)
 
-/* The segments of one thread, up to some moment. */
+/* Number of segments of one thread when the row was written, and the last chain value. */
 struct dep_wire_thread_sum {
 	u32 serial, pad;
-	u64 segments;		/* stored since the beginning */
-	u64 chain;		/* of the last one */
+	u64 segments;		/* number of segments stored for the thread so far */
+	u64 chain;		/* chain value of the last of these segments */
 };
 
-/* MARK: a struct dep_wire_thread_sum for each thread with new segments since the last MARK. */
+/*
+ * Payload of MARK.  @rows rows of struct dep_wire_thread_sum follow, one for each thread with new
+ * segments since the last MARK.
+ */
 struct dep_wire_mark {
-	u64 time_ns;		/* CLOCK_MONOTONIC, when these segments had been stored */
+	u64 time_ns;		/* CLOCK_MONOTONIC; all segments stored before are on the disk */
 	u32 rows, pad;
 };
 
-/* TRIM: files before @first_file were removed; a row for each thread: its removed segments. */
+/*
+ * Payload of TRIM: segment files before @first_file were removed.  @rows rows of struct
+ * dep_wire_thread_sum follow: the removed segments of each thread.
+ */
 struct dep_wire_trim {
 	u32 first_file, rows;
 };
@@ -173,45 +181,45 @@ struct dep_wire_trim {
 enum dep_codec {
 	DEP_C_RAW = 0,
 	DEP_C_ZSTD = 1,
-	DEP_C_DELTA = 2,	/* values only: struct dep_delta (delta.h) and two streams */
-	DEP_C_LZ4 = 3,		/* one block */
+	DEP_C_DELTA = 2,	/* value column only: struct dep_delta (delta.h), two streams */
+	DEP_C_LZ4 = 3,		/* one LZ4 block */
 	DEP_C_CODECS
 };
 
-#define DEP_SEG_CUT	0x1	/* lost_bytes at the end of the body did not parse */
+#define DEP_SEG_CUT	0x1	/* the last lost_bytes of the body did not parse: not stored */
 
 /**
  * struct dep_seg_header - in front of a segment's two columns
  *
- * The control column (32-bit words) holds exit ids, event ids and payloads in
- * order; the value column (64-bit words) the values of records and EV_PARTIALs.
- * The last tail_values words belong to the unfinished record.
+ * The control column (32-bit words) has the exit ids, event ids and payloads of events in their
+ * order.  The value column (64-bit words) has the values of records and of EV_PARTIAL events; its
+ * last @tail_values words belong to the unfinished record at the end of the chunk.
  */
 struct dep_seg_header {
 	u32 magic;
 	u16 version;
-	u16 size;		/* of this header */
-	u32 thread;		/* serial */
+	u16 size;		/* size of this header, in bytes */
+	u32 thread;		/* serial of the thread */
 	u32 flags;		/* DEP_SEG_* */
 	u64 seq;
-	u32 raw_bytes;		/* of the body in the ring */
+	u32 raw_bytes;		/* size of the chunk's body in the ring */
 	u32 lost_bytes;
 	u32 control_raw, control_stored;
 	u32 value_raw, value_stored;
 	u8 control_codec, value_codec;	/* enum dep_codec */
 	u16 pad;
-	u32 tail_values;	/* 64-bit words */
-	u64 control_check, value_check;	/* XXH3-64 of the stored bytes */
+	u32 tail_values;	/* number of values of the unfinished record */
+	u64 control_check, value_check;	/* seeded XXH3-64 of each column's stored bytes */
 	struct adept_position head, tail;
 	u64 dropped_chunks, dropped_bytes;
 	u64 start_ns, timestamp;
 	u64 fs_base, gs_base;
 	u64 regs[16];
-	u64 index;		/* 0, 1, 2... of the thread's stored segments; no gaps */
-	u64 content;		/* of the columns before compression: dep_seg_content() */
-	u64 prev;		/* chain of the thread's segment before, 0 for the first */
-	u64 chain;		/* dep_seg_chain() */
-	u64 check;		/* XXH3-64 of the header up to here, seeded */
+	u64 index;		/* number among the thread's stored segments: 0, 1, 2..., no gaps */
+	u64 content;		/* hash of the columns before compression: dep_seg_content() */
+	u64 prev;		/* chain value of the thread's previous segment, 0 if none */
+	u64 chain;		/* chain value of this segment: dep_seg_chain() */
+	u64 check;		/* XXH3-64 of the fields above, with seed dep_format.seed */
 };
 
 /* Headers of format 3 end with regs and check. */
@@ -222,7 +230,7 @@ static inline u64 dep_seg_bytes(const struct dep_seg_header *h)
 	return dep_align8((u64)h->size + h->control_stored + h->value_stored);
 }
 
-/* Bytes of the structures in front of contents, by version. */
+/* Size of the header of a file (below: of a frame, of a segment) in the store's format version. */
 static inline u32 dep_file_header_bytes(const struct dep_format *fmt)
 {
 	return fmt->version == DEP_FORMAT_OLD ? offsetof(struct dep_file_header, id) :
@@ -240,13 +248,14 @@ static inline u32 dep_seg_header_bytes(const struct dep_format *fmt)
 	return fmt->version == DEP_FORMAT_OLD ? DEP_SEG_HEADER_OLD : sizeof(struct dep_seg_header);
 }
 
-_Static_assert(sizeof(struct dep_file_header) == 48, "wire layout");
-_Static_assert(sizeof(struct dep_frame) == 32, "wire layout");
-_Static_assert(sizeof(struct adept_position) == 24, "wire layout");
-_Static_assert(sizeof(struct dep_seg_header) == 336 && DEP_SEG_HEADER_OLD == 304, "wire layout");
-_Static_assert(sizeof(struct dep_wire_thread) == 80, "wire layout");
-_Static_assert(sizeof(struct dep_wire_thread_sum) == 24, "wire layout");
-_Static_assert(sizeof(struct dep_wire_end) == 152, "wire layout");
-_Static_assert(DEP_END_FIXED == 144, "wire layout");
+_Static_assert(sizeof(struct dep_file_header) == 48, "size of a structure on disk changed");
+_Static_assert(sizeof(struct dep_frame) == 32, "size of a structure on disk changed");
+_Static_assert(sizeof(struct adept_position) == 24, "size of a structure on disk changed");
+_Static_assert(sizeof(struct dep_seg_header) == 336 && DEP_SEG_HEADER_OLD == 304,
+	       "size of a structure on disk changed");
+_Static_assert(sizeof(struct dep_wire_thread) == 80, "size of a structure on disk changed");
+_Static_assert(sizeof(struct dep_wire_thread_sum) == 24, "size of a structure on disk changed");
+_Static_assert(sizeof(struct dep_wire_end) == 152, "size of a structure on disk changed");
+_Static_assert(DEP_END_FIXED == 144, "size of a structure on disk changed");
 
 #endif

@@ -4,19 +4,20 @@
 #include "libdep/format/codec/descriptor.h"
 #include "store.h"
 
-/* The public structures are those of abi/stream.h. */
+/* The public structures must have the same layout as those of abi/stream.h. */
 _Static_assert(sizeof(struct dep_code_run) == sizeof(struct adept_run) &&
 	       offsetof(struct dep_code_run, ninsns) == offsetof(struct adept_run, ninsns) &&
 	       offsetof(struct dep_code_run, returns) == offsetof(struct adept_run, returns),
-	       "struct dep_code_run");
+	       "struct dep_code_run differs from struct adept_run");
 _Static_assert(sizeof(struct dep_code_place) == sizeof(struct adept_code_place) &&
 	       offsetof(struct dep_code_place, insn) == offsetof(struct adept_code_place, insn) &&
 	       offsetof(struct dep_code_place, kind) == offsetof(struct adept_code_place, kind),
-	       "struct dep_code_place");
+	       "struct dep_code_place differs from struct adept_code_place");
 _Static_assert((int)DEP_CODE_DATA == (int)ADEPT_CODE_DATA &&
 	       (int)DEP_CODE_EXIT == (int)ADEPT_CODE_EXIT &&
 	       (int)DEP_CODE_ENTRY == (int)ADEPT_CODE_ENTRY &&
-	       (int)DEP_CODE_ADDED == (int)ADEPT_CODE_ADDED, "enum dep_code_kind");
+	       (int)DEP_CODE_ADDED == (int)ADEPT_CODE_ADDED,
+	       "enum dep_code_kind differs from enum adept_code_kind");
 
 void dep_fragment_code(struct dep_store *s, uint64_t n, struct dep_fragment_code *out)
 {

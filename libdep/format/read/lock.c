@@ -18,7 +18,7 @@ int dep_lock_writer(int fd, const char *dir)
 			continue;
 		if (errno == EAGAIN || errno == EACCES)
 			return dep_fail(-EBUSY, "%s is in use: another writer has it open", dir);
-		/* Record also on a file system without locks. */
+		/* Record also on a file system where locks do not work. */
 		return 0;
 	}
 	return 0;
@@ -44,7 +44,7 @@ bool dep_store_in_use(const char *dir)
 	held = fd < 0 ? 0 : dep_lock_held(fd);
 	if (fd >= 0)
 		close(fd);
-	/* Without locks, check whether the process that writes it exists. */
+	/* If locks do not work, check whether the store's recorder still exists. */
 	if (held < 0) {
 		held = 0;
 		if (!dep_manifest_read(dirfd, &m)) {

@@ -10,7 +10,7 @@
 /** dep_lock_writer() - lock @fd, the log of @dir, until it is closed; 0 or -EBUSY */
 int dep_lock_writer(int fd, const char *dir);
 
-/** dep_lock_held() - 1 if a writer has the lock, 0 if not, -errno if @fd has no such locks */
+/** dep_lock_held() - 1 if a writer has the lock, 0 if not, -errno if locks do not work on @fd */
 int dep_lock_held(int fd);
 
 #endif

@@ -13,14 +13,14 @@
 #include "libdep/format/file/error.h"
 #include "manifest.h"
 
-/* 64-bit numbers are decimal strings: most readers take JSON numbers for doubles. */
+/* 64-bit numbers are decimal strings: most JSON parsers convert numbers to doubles. */
 
-#define MAX_SIZE	(64u << 20)	/* of the file */
+#define MAX_SIZE	(64u << 20)	/* maximum size of the file in bytes */
 #define MAX_ARGS	100000
-/* A value takes 112 bytes of memory, and the file can have two bytes for it. */
+/* Limit against forged files: a value can have two bytes, but cJSON needs 112 bytes for it. */
 #define MAX_VALUES	(1u << 20)
 
-/* Names of struct dep_loss's members, in its order. */
+/* Names of the members of struct dep_loss in the manifest. */
 static const struct {
 	const char *name;
 	size_t off;
@@ -72,7 +72,7 @@ static int get_int(const cJSON *o, const char *name, int otherwise)
 	return cJSON_IsNumber(v) ? v->valueint : otherwise;
 }
 
-/* "model name" of the first processor. */
+/* Get "model name" of the first processor in /proc/cpuinfo. */
 static void cpu_name(char *name, size_t size)
 {
 	char line[256], *s;
@@ -129,7 +129,7 @@ static void put_host(cJSON *o)
 
 /* ---- the recording process ---- */
 
-/* Field 22 of /proc/PID/stat; 0 if it cannot be read. */
+/* Start of a process in clock ticks since boot: field 22 of /proc/PID/stat; 0 on failure. */
 static u64 start_of(int pid)
 {
 	char path[40], text[1024], *at;
@@ -145,7 +145,7 @@ static u64 start_of(int pid)
 	n = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
 	text[n] = '\0';
-	/* The name is in parentheses and can contain anything. */
+	/* Field 2, the name in parentheses, can contain anything: begin after the last ')'. */
 	at = strrchr(text, ')');
 	for (i = 2; at && i < 22; i++)
 		at = strchr(at + 1, ' ');
@@ -262,7 +262,8 @@ void dep_manifest_end(void *tree, const struct dep_ending *e, u64 end_at, u64 en
 			*(const uint64_t *)((const char *)&e->loss + loss_member[i].off));
 }
 
-#define CHECK_BEFORE	",\n\t\"check\":\t\""	/* before the checksum of all that precedes it */
+/* The manifest ends with these texts around the checksum of the text before CHECK_BEFORE. */
+#define CHECK_BEFORE	",\n\t\"check\":\t\""
 #define CHECK_AFTER	"\"\n}\n"
 
 int dep_manifest_write(int dirfd, const struct dep_access *access, void *tree, bool durable)
@@ -347,17 +348,18 @@ static bool read_id(struct dep_format *fmt, const cJSON *o)
 	return true;
 }
 
-/* Is it an unchanged manifest of a version that can be read? */
+/* Check that @o, parsed from @text, is an unchanged manifest of a supported version. */
 static int check_tree(struct dep_manifest *m, const cJSON *o, const char *text, size_t size)
 {
 	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, "format");
 
 	if (!cJSON_IsString(v) || strcmp(v->valuestring, "DEP"))
-		return dep_fail(-EBADMSG, "%s is not of a DEP store", DEP_MANIFEST_NAME);
+		return dep_fail(-EBADMSG, "%s is not the manifest of a DEP store",
+				DEP_MANIFEST_NAME);
 	m->fmt.version = get_u32(o, "version");
 	if (m->fmt.version < DEP_FORMAT_OLD || m->fmt.version > DEP_FORMAT_VERSION)
 		return dep_fail(-EPROTONOSUPPORT,
-				"it has format version %u; this program reads %u to %u",
+				"unsupported format version %u; this program reads %u to %u",
 				m->fmt.version, DEP_FORMAT_OLD, DEP_FORMAT_VERSION);
 	if (m->fmt.version == DEP_FORMAT_OLD)
 		return 0;

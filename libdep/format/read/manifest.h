@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * manifest.json: what was recorded, where, by whom, and how it ended.
+ * manifest.json: what was recorded, where, by which process, and how the recording ended.
  *
- * It is written when a store is made and replaced when it is closed.  From format 4 on it ends
- * with a checksum of its text.  Whether a store is complete is proved by the log's END frame, not
- * by the manifest: a collector that is killed between the two leaves a complete store.
+ * The manifest is written when a store is created and replaced when the store is closed.  From
+ * format 4 on it ends with a checksum of its text.  The log's END frame proves that a store is
+ * complete, not the manifest: a store is complete even if the collector was killed after it wrote
+ * END and before it wrote the final manifest.
  */
 #ifndef ADEPT_FORMAT_READ_MANIFEST_H
 #define ADEPT_FORMAT_READ_MANIFEST_H
@@ -21,9 +22,9 @@ struct dep_recorder {
 	char boot_id[40];
 };
 
-/** dep_recorder_self() - this process */
+/** dep_recorder_self() - fill in @r for the calling process */
 void dep_recorder_self(struct dep_recorder *r);
-/** dep_recorder_lives() - does the process still exist? */
+/** dep_recorder_lives() - true if the recorder's process still exists */
 bool dep_recorder_lives(const struct dep_recorder *r);
 
 /** struct dep_manifest - a manifest that was read */
@@ -31,10 +32,10 @@ struct dep_manifest {
 	struct dep_meta meta;
 	struct dep_format fmt;	/* version and id */
 	struct dep_recorder recorder;
-	bool closed;		/* it is the final manifest, and has the following fields */
+	bool closed;		/* this is the final manifest: ending and end_* are valid */
 	struct dep_ending ending;
 	u64 end_at, end_check;	/* offset and checksum of the END frame; format 4 */
-	void *tree;		/* owns the strings (cJSON) */
+	void *tree;		/* parsed cJSON tree; owns the strings of the other fields */
 	char **argv;
 };
 
@@ -45,16 +46,16 @@ void *dep_manifest_new(const struct dep_format *fmt, const struct dep_meta *meta
 void dep_manifest_recorder(void *tree);
 
 /**
- * dep_manifest_end() - make it the final manifest
+ * dep_manifest_end() - turn @tree into the final manifest
  * @end_at: offset of the END frame
- * @end_check: its checksum
+ * @end_check: checksum of the END frame
  */
 void dep_manifest_end(void *tree, const struct dep_ending *e, u64 end_at, u64 end_check);
 
-/** dep_manifest_write() - replace the file; @durable: also wait until the disk has it */
+/** dep_manifest_write() - replace manifest.json; @durable: wait until it is on the disk */
 int dep_manifest_write(int dirfd, const struct dep_access *access, void *tree, bool durable);
 
-/** dep_manifest_free() - free a tree of dep_manifest_new() */
+/** dep_manifest_drop() - free a tree of dep_manifest_new() */
 void dep_manifest_drop(void *tree);
 
 /**

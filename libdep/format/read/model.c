@@ -8,7 +8,7 @@
 #include "libdep/format/file/error.h"
 #include "model.h"
 
-/* The text at offset @off of the payload; NULL if there is none or it is not terminated. */
+/* The text at offset @off of the payload; NULL if it is missing or not terminated by NUL. */
 static const char *text_at(const struct dep_log_entry *fr, size_t off)
 {
 	const char *s = (const char *)fr->payload + off;
@@ -27,7 +27,7 @@ static int add_fragment(struct dep_model *m, u32 process, const struct adept_des
 		return 0;
 	}
 	if (err)
-		return dep_fail(err, "index of fragments");
+		return dep_fail(err, "cannot enlarge the index of fragments");
 	f = dep_table_add(&m->fragments, sizeof(*f));
 	if (!f)
 		return -ENOMEM;
@@ -50,8 +50,9 @@ static bool fits(const struct dep_fragment *f, const struct adept_desc_translati
 }
 
 /*
- * The translation of a fragment that the same process described before.  It is a claim of the
- * process that no analysis depends on: one that matches no fragment is left out and is no damage.
+ * Add the translation of an earlier fragment of the same process.  Nothing verifies translations
+ * and no analysis depends on them.  So a translation that matches no fragment is ignored and not
+ * counted as damage.
  */
 static void add_translation(struct dep_model *m, u32 process,
 			    const struct adept_desc_translation *d)
@@ -151,7 +152,7 @@ struct dep_process *dep_model_process(const struct dep_model *m, u32 serial)
 	return at ? (struct dep_process *)m->processes.row + at->row : NULL;
 }
 
-/* The arguments, from @off to the end of the payload; damaged ones are left out. */
+/* Set the command line: the payload from @off on; none if it does not end with a NUL byte. */
 static void find_cmdline(struct dep_process *p, const struct dep_log_entry *fr, size_t off)
 {
 	const char *s = (const char *)fr->payload + off;
@@ -162,7 +163,7 @@ static void find_cmdline(struct dep_process *p, const struct dep_log_entry *fr, 
 	p->cmdline_size = fr->size - off;
 }
 
-/* A forked process runs its parent's program, and may have ended before its name was read. */
+/* A forked process runs its parent's program.  Use the parent's names if it has no own ones. */
 static void inherit(struct dep_process *p, const struct dep_process *parent)
 {
 	if (!p->exe)
@@ -220,7 +221,7 @@ static void end_process(struct dep_model *m, const struct dep_log_entry *fr)
 	p->translate_ns = w.translate_ns;
 }
 
-/* The store must have at least the @sum->segments of the thread. */
+/* Note that the store must have at least @sum->segments segments of the thread. */
 static int claim(struct dep_model *m, const struct dep_wire_thread_sum *sum)
 {
 	struct dep_proof *p = dep_table_of(&m->proofs, sizeof(*p), sum->serial);
@@ -243,7 +244,7 @@ static int claim_rows(struct dep_model *m, const struct dep_wire_thread_sum *sum
 	return err;
 }
 
-/* The row of thread @w->serial; made if it does not exist. */
+/* Get the row of thread @w->serial, and add it if it does not exist. */
 static struct dep_thread *thread_of(struct dep_model *m, const struct dep_wire_thread *w)
 {
 	struct dep_proof *p = dep_table_of(&m->proofs, sizeof(*p), w->serial);
@@ -333,7 +334,7 @@ int dep_build_id_add(struct dep_table *ids, const struct dep_log_entry *fr)
 	return 0;
 }
 
-/* Do @n rows fit after @off bytes of the payload? */
+/* True if the payload has room for @n rows of @size bytes after its first @off bytes. */
 static bool rows_fit(const struct dep_log_entry *fr, u32 off, u64 n, size_t size)
 {
 	return off <= fr->size && off % 8 == 0 && n <= (fr->size - off) / size;
@@ -388,7 +389,7 @@ static int add_end(struct dep_model *m, const struct dep_log_entry *fr)
 		m->ended = 0;
 		return 0;
 	}
-	/* In an older store the tables begin where newer members are. */
+	/* An older END is shorter, and its tables follow it: set the newer members to 0. */
 	if (m->end.fixed < sizeof(m->end))
 		memset((u8 *)&m->end + m->end.fixed, 0, sizeof(m->end) - m->end.fixed);
 	rows = (const u8 *)fr->payload + m->end.fixed;
@@ -401,7 +402,7 @@ int dep_model_add(struct dep_model *m, const struct dep_log_entry *fr)
 {
 	const char **note;
 
-	/* END is valid only as the last frame: otherwise another writer resumed the store. */
+	/* END counts only as the last frame; a frame after it shows that the store was resumed. */
 	m->ended = 0;
 	switch (fr->type) {
 	case DEP_F_DESCRIPTORS:
@@ -441,7 +442,7 @@ int dep_model_init(struct dep_model *m)
 	memset(m, 0, sizeof(*m));
 	m->proofs.may_move = m->serials.may_move = DEP_TABLE_MOVES;
 	err = dep_index_init(&m->index);
-	return err ? dep_fail(err, "index of fragments") : 0;
+	return err ? dep_fail(err, "cannot make the index of fragments") : 0;
 }
 
 int dep_model_build(struct dep_model *m, const void *log, size_t size, struct dep_format *fmt)

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Executable mappings over time.  A mapping ends where another is put over it or where it is
- * unmapped; the parts of it on either side become rows of their own.  A forked process begins with
- * the mappings of its parent.
+ * Executable mappings over time.  An address range of a mapping ends when it is unmapped or another
+ * mapping replaces it; the remaining ranges on either side become new rows.  A forked process
+ * begins with the mappings of its parent.
  *
  * The mappings of a process that exist at one time never overlap.  They are in a search tree
- * (tsearch) whose comparison treats overlapping ranges as equal, so an event finds those it ends in
- * logarithmic time, and in a list per process, for forks.  A log may come from anyone: no event
- * takes time proportional to all others, and the rows have a share of the memory budget (budget.h).
+ * (tsearch) whose comparison treats overlapping ranges as equal, so that the mappings that an event
+ * ends are found in logarithmic time.  They are also in a list per process, for forks.  A log may
+ * be forged: no event takes time proportional to the number of all events, and the number of rows
+ * is limited by the memory budget (budget.h).
  */
 #include <errno.h>
 #include <search.h>
@@ -22,8 +23,8 @@
 struct live {
 	u32 process;
 	u64 start, end;
-	size_t row;		/* of dep_model.modules */
-	struct live *prev, *next;	/* of the same process */
+	size_t row;		/* row in dep_model.modules */
+	struct live *prev, *next;	/* list of the live mappings of the process */
 };
 
 /** struct owner - a process that has mappings; rows of a table sorted by serial */
@@ -34,14 +35,14 @@ struct owner {
 
 struct mapper {
 	struct dep_model *m;
-	struct dep_build_id_row *id;	/* sorted copies of rows, without duplicates */
+	struct dep_build_id_row *id;	/* build-ids sorted by file, without duplicates */
 	size_t nids;
 	struct dep_table owners;
-	void *tree;		/* of struct live */
-	size_t most;		/* maximum number of rows */
+	void *tree;		/* search tree of struct live */
+	size_t most;		/* maximum number of rows in dep_model.modules */
 };
 
-/* Memory per row: the row while its table grows, struct live, and a node of the tree. */
+/* Memory per row: the row itself while its table is copied, struct live, and a tree node. */
 #define ROW_MEMORY	(3 * sizeof(struct dep_module) + sizeof(struct live) + 64)
 
 static int by_time(const void *pa, const void *pb)
@@ -120,7 +121,7 @@ static struct live *find(const struct mapper *mp, u32 process, u64 start, u64 en
 	return node ? *node : NULL;
 }
 
-/* Add a mapping that overlaps no other. */
+/* Add a live mapping, which must not overlap another live mapping of its process. */
 static int map_begins(struct mapper *mp, const struct dep_module *what)
 {
 	struct dep_module *mod;
@@ -169,7 +170,7 @@ static void map_ends(struct mapper *mp, struct live *l, u64 time)
 	free(l);
 }
 
-/* Add a part [start, end) of @like, from @time on. */
+/* Add the range [start, end) of mapping @like as a new mapping that begins at @time. */
 static int begin_part(struct mapper *mp, struct dep_module like, u64 start, u64 end, u64 time)
 {
 	like.offset += start - like.start;
@@ -182,7 +183,7 @@ static int begin_part(struct mapper *mp, struct dep_module like, u64 start, u64 
 
 /* ---- events ---- */
 
-/* End what is mapped in [start, end) of @process. */
+/* End all mappings of @process in [start, upto). */
 static int cut_out(struct mapper *mp, u32 process, u64 start, u64 upto, u64 time)
 {
 	struct dep_module old;
@@ -202,7 +203,7 @@ static int cut_out(struct mapper *mp, u32 process, u64 start, u64 upto, u64 time
 
 static bool known_already(const struct mapper *mp, u32 process, const struct adept_desc_map *map)
 {
-	/* One that equals @map fills the whole range. */
+	/* A mapping equal to @map fills the range, so find() cannot return another mapping. */
 	const struct live *l = find(mp, process, map->start, map->end);
 	const struct dep_module *mod = l ? row_of(mp, l) : NULL;
 

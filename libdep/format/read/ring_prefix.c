@@ -30,7 +30,7 @@ static void set_header(struct dep_seg_header *h, u32 thread, const struct adept_
 	memcpy(h->regs, k->regs, sizeof(h->regs));
 }
 
-/* Is there no further id?  If there is one, its fragment is not known yet. */
+/* True if no exit id follows at offset @at; the fragment of such an id would not be known yet. */
 static bool ends_there(const u8 *body, u32 size, u32 at)
 {
 	u32 id = 0;
@@ -77,5 +77,5 @@ out:
 	free(split.lens);
 	free(split.bytes);
 	free(split.slot);
-	return err ? dep_fail(err, "columns of a chunk") : 0;
+	return err ? dep_fail(err, "cannot make columns of the records in a ring") : 0;
 }

@@ -7,7 +7,7 @@
 #include "store.h"
 
 /**
- * struct dep_ring_chunk - a chunk that @thread is filling; the caller owns what it points to
+ * struct dep_ring_chunk - a chunk that @thread is filling; the caller owns all memory
  * @chunk: its fields fill and tail are ignored
  * @body: @size bytes, zero after the records
  * @call: NULL, or a system call in progress, to be added after the records
@@ -22,7 +22,7 @@ struct dep_ring_chunk {
 
 /**
  * dep_prefix_columns() - make columns of the whole records of a chunk
- * @whole: receives whether the records are all that the chunk has; else its call is not added
+ * @whole: receives whether all contents of the chunk could be parsed; if not, @k->call is not added
  *
  * Return: 0, or -ENOMEM.
  */

@@ -15,13 +15,16 @@
 #include "libdep/format/file/append_file.h"
 #include "segment_file.h"
 
-#define WINDOW	65536	/* bytes per read of the search for the next header after a torn place */
+#define WINDOW	65536	/* bytes per read when a file is searched or a column is checked */
 
-/* zstd's best ratio is far below this; a header that claims more is forged to exhaust memory. */
+/*
+ * Maximum compression ratio that a header may claim.  zstd's best ratio is far below it; a header
+ * that claims more is forged to exhaust memory.
+ */
 #define MAX_RATIO	40000u
-#define DELTA_RATIO	(16 * MAX_RATIO)	/* a value takes at least half a byte */
+#define DELTA_RATIO	(16 * MAX_RATIO)	/* DEP_C_DELTA codes 8 bytes as at least 4 bits */
 
-/* Few differences, or those of noise, need more bytes than the values. */
+/* Maximum stored size of the value column: few or random values grow when stored as differences. */
 static u64 most_stored(const struct dep_seg_header *h)
 {
 	if (h->value_codec != DEP_C_DELTA)
@@ -66,7 +69,7 @@ static int list_add(struct dep_seg_list *l, const struct dep_seg_header *h, u32 
 		room = l->room ? l->room * 2 : 256;
 		s = realloc(l->seg, room * sizeof(*s));
 		if (!s)
-			return dep_fail(-ENOMEM, "list of segments");
+			return dep_fail(-ENOMEM, "cannot enlarge the list of segments");
 		l->seg = s;
 		l->room = room;
 	}
@@ -87,7 +90,7 @@ static int list_add(struct dep_seg_list *l, const struct dep_seg_header *h, u32 
 	return 0;
 }
 
-/* Size without the padding, which can be missing after the last segment. */
+/* Size of a segment without its padding, which can be missing after the last segment. */
 static u64 bytes_used(const struct dep_seg_header *h)
 {
 	return (u64)h->size + h->control_stored + h->value_stored;
@@ -126,7 +129,7 @@ static s64 find_header(int fd, const struct dep_format *fmt, u64 off, u64 end, u
 	return end;
 }
 
-/* The number of segments.NNN, or -1 if @name is another file. */
+/* The number NNN in the name segments.NNN, or -1 if @name is another file. */
 static int number_of(const char *name)
 {
 	const char *digits = strchr(name, '.');
@@ -148,13 +151,13 @@ int dep_seg_files(int dirfd, u32 first, u32 *count, u32 *end)
 
 	*count = 0;
 	*end = first;
-	/* Open the directory again: its read position belongs to the open file description. */
+	/* Open the directory again, because readdir() moves the read position of its descriptor. */
 	fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d) {
 		if (fd >= 0)
 			close(fd);
-		return dep_fail(-errno, "cannot list the store");
+		return dep_fail(-errno, "cannot list the files of the store");
 	}
 	while ((e = readdir(d))) {
 		number = number_of(e->d_name);
@@ -175,7 +178,7 @@ int dep_seg_file_check(int fd, const struct dep_format *fmt, u32 number)
 	ssize_t n = dep_read_at(fd, &h, size, 0);
 
 	if (n < 0)
-		return dep_fail(n, "cannot read segments");
+		return dep_fail(n, "cannot read a segment file");
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 	return 0;
 #endif
@@ -199,12 +202,12 @@ int dep_seg_scan_from(int fd, const struct dep_format *fmt, u32 number, bool who
 	int err = 0;
 
 	if (fstat(fd, &st))
-		return dep_fail(-errno, "cannot stat a segment file");
+		return dep_fail(-errno, "cannot get the size of a segment file");
 	end = st.st_size;
 	while (*at < end) {
 		n = dep_read_at(fd, &raw, size, *at);
 		if (n < 0) {
-			err = dep_fail(n, "cannot read segments");
+			err = dep_fail(n, "cannot read a segment file");
 			break;
 		}
 		if (n == (ssize_t)size && !dep_seg_header_read(fmt, &raw, &h) &&
@@ -221,12 +224,12 @@ int dep_seg_scan_from(int fd, const struct dep_format *fmt, u32 number, bool who
 		if (!buf)
 			buf = malloc(WINDOW);
 		if (!buf) {
-			err = dep_fail(-ENOMEM, "scan of segments");
+			err = dep_fail(-ENOMEM, "cannot search for segments");
 			break;
 		}
 		next = find_header(fd, fmt, *at + 8, end, buf);
 		if (next < 0) {
-			err = dep_fail(next, "cannot read segments");
+			err = dep_fail(next, "cannot read a segment file");
 			break;
 		}
 		*at = next;
@@ -269,7 +272,7 @@ static int room_for(void *bufp, size_t *room, size_t size)
 		return 0;
 	p = malloc(size);
 	if (!p)
-		return dep_fail(-ENOMEM, "columns of a segment");
+		return dep_fail(-ENOMEM, "cannot unpack a segment");
 	free(*buf);
 	*buf = p;
 	*room = size;
@@ -278,7 +281,7 @@ static int room_for(void *bufp, size_t *room, size_t size)
 
 static int wrong_column(void)
 {
-	return dep_fail(-EBADMSG, "a column's checksum is wrong");
+	return dep_fail(-EBADMSG, "a column of a segment has a wrong checksum");
 }
 
 static int check_column(const struct dep_format *fmt, const void *data, u32 size, u64 check)
@@ -289,7 +292,7 @@ static int check_column(const struct dep_format *fmt, const void *data, u32 size
 	return XXH3_64bits_withSeed(data, size, fmt->seed) == check ? 0 : wrong_column();
 }
 
-/* Unpack one of the value column's streams; an uncompressed one is used in place. */
+/* Unpack one of the value column's two streams; an uncompressed stream is used in place. */
 static int unpack_stream(u8 codec, const u8 *in, u32 stored, u8 **buffer, size_t *room, u32 size,
 			 const u8 **out)
 {
@@ -337,7 +340,7 @@ static int unpack_delta(struct dep_columns *c, const u8 *in, u32 size)
 	c->contents.bytes_size = streams.bytes_size;
 	return dep_delta_differences(&streams, c->value, c->h.value_raw / 8);
 bad:
-	return dep_fail(-EBADMSG, "the value column's streams do not fit");
+	return dep_fail(-EBADMSG, "the value column of a segment has streams of invalid sizes");
 }
 
 /* Unpack both columns; the stored bytes begin at @stored. */
@@ -362,7 +365,7 @@ static int unpack_columns(struct dep_columns *c, const u8 *stored)
 
 static int changed(const struct dep_segment *seg)
 {
-	return dep_fail(-EBADMSG, "segment %llu of thread %u is torn",
+	return dep_fail(-EBADMSG, "segment %llu of thread %u is damaged or incomplete",
 			(unsigned long long)seg->seq, seg->thread);
 }
 
@@ -372,7 +375,7 @@ static int read_failed(const struct dep_segment *seg, ssize_t n)
 						(unsigned long long)seg->seq, seg->thread);
 }
 
-/* Does @h still match @seg?  Memory was allocated by the sizes in @seg. */
+/* True if the header still matches @seg, whose sizes the memory budget was checked with. */
 static bool is_same(const struct dep_segment *seg, const struct dep_seg_header *h)
 {
 	return h->thread == seg->thread && h->seq == seg->seq &&
@@ -380,7 +383,7 @@ static bool is_same(const struct dep_segment *seg, const struct dep_seg_header *
 	       h->value_raw == seg->value_bytes;
 }
 
-/* What checks the columns of a segment without unpacking them; @buf has WINDOW bytes. */
+/* State for checking the columns of a segment without unpacking; @buf has WINDOW bytes. */
 struct checker {
 	int fd;
 	u64 seed;
@@ -389,7 +392,7 @@ struct checker {
 	XXH3_state_t *hash;
 };
 
-/* Does the file have @size bytes at @at whose checksum is @check? */
+/* Check that the @size bytes at offset @at have checksum @check; 0 or a negative errno. */
 static int check_stored(const struct checker *c, u64 at, u32 size, u64 check)
 {
 	u32 done, part;
@@ -422,7 +425,7 @@ int dep_seg_check(int fd, const struct dep_format *fmt, const struct dep_segment
 
 	memset(h, 0, sizeof(*h));
 	if (!c.hash || !c.buf) {
-		err = dep_fail(-ENOMEM, "check of a segment");
+		err = dep_fail(-ENOMEM, "cannot check a segment");
 		goto out;
 	}
 	n = dep_read_at(fd, c.buf, size, seg->offset);

@@ -8,15 +8,15 @@
 #include "libdep/format/codec/exit_index.h"
 #include "libdep/format/file/wire.h"
 
-/** struct dep_columns - an unpacked segment; its buffers are reused for the next one */
+/** struct dep_columns - an unpacked segment; the buffers are reused for the next segment */
 struct dep_columns {
 	struct dep_seg_header h;
-	u32 *control;		/* h.control_raw bytes */
-	u64 *value;		/* h.value_raw bytes; 8 more can be written */
+	u32 *control;		/* control column, h.control_raw bytes */
+	u64 *value;		/* value column, h.value_raw bytes, and room for 8 bytes more */
 	u8 *stored;
 	u8 *lens, *bytes;	/* the value column's streams (delta.h) */
-	bool differences;	/* @value has differences; @control tells their exits */
-	struct dep_contents contents;	/* of the same segment, for its content value */
+	bool differences;	/* @value has differences, which dep_delta_sum() adds up later */
+	struct dep_contents contents;	/* parts of this segment, for dep_seg_content() */
 	size_t control_room, value_room, stored_room, lens_room, bytes_room;
 };
 
@@ -31,13 +31,13 @@ struct dep_seg_list {
 	struct dep_segment *seg;
 	size_t n, room;
 	u64 torn;		/* places with data that is no valid segment */
-	u64 lost_bytes;		/* sum of the segments' headers */
+	u64 lost_bytes;		/* sum of lost_bytes in the headers of the segments */
 };
 
 /**
  * dep_seg_header_read() - check the header at @raw
  * @raw: dep_seg_header_bytes(@fmt) bytes
- * @h: receives the header; fields that an older format does not have are zero
+ * @h: receives the header; fields that do not exist in format 3 are zero for it
  *
  * Return: 0 or -EBADMSG.
  */
@@ -45,25 +45,25 @@ int dep_seg_header_read(const struct dep_format *fmt, const void *raw, struct de
 
 /**
  * dep_seg_files() - list the segment files of a store
- * @first: lower numbers are not counted
- * @count: receives their number
- * @end: receives the highest number + 1, or @first
+ * @first: files with lower numbers are not counted
+ * @count: receives the number of files
+ * @end: receives the highest file number + 1, or @first if there is no file
  */
 int dep_seg_files(int dirfd, u32 first, u32 *count, u32 *end);
 
-/** dep_seg_file_check() - is @fd segment file @number?  Return: 0, -EBADMSG, -errno */
+/** dep_seg_file_check() - check the header of segment file @number; 0, -EBADMSG or -errno */
 int dep_seg_file_check(int fd, const struct dep_format *fmt, u32 number);
 
 /**
  * dep_seg_scan() - find the segments of file @number by their headers
- * @last: also compare the checksums of the last segment's columns
+ * @last: also verify the columns of the file's last segment by their checksums
  */
 int dep_seg_scan(int fd, const struct dep_format *fmt, u32 number, int last,
 		 struct dep_seg_list *list);
 
 /**
- * dep_seg_scan_from() - the same from offset *@at on, which is advanced
- * @whole: stop at a segment that is not whole, because it is being written
+ * dep_seg_scan_from() - find segments from offset *@at on, and advance *@at
+ * @whole: stop at an incomplete segment, which is still being written
  */
 int dep_seg_scan_from(int fd, const struct dep_format *fmt, u32 number, bool whole, u64 *at,
 		      struct dep_seg_list *list);
@@ -72,9 +72,9 @@ void dep_seg_check_last(int fd, const struct dep_format *fmt, struct dep_seg_lis
 
 /**
  * dep_seg_check() - read a segment in pieces and compare the checksums of its columns
- * @h: receives its header, all zero if that is invalid
+ * @h: receives the segment's header, or zeros if the header is invalid
  *
- * Return: 0, -EBADMSG if it is damaged, or another negative errno.
+ * Return: 0, -EBADMSG if the segment is damaged, or another negative errno.
  */
 int dep_seg_check(int fd, const struct dep_format *fmt, const struct dep_segment *seg,
 		  struct dep_seg_header *h);

@@ -45,7 +45,7 @@ int dep_store_add_file(struct dep_store *s, bool absent)
 	if (!fds) {
 		if (fd >= 0)
 			close(fd);
-		return dep_fail(-ENOMEM, "files of segments");
+		return dep_fail(-ENOMEM, "cannot enlarge the list of segment files");
 	}
 	if (fd < 0)
 		fd = -1;
@@ -60,10 +60,10 @@ static int open_segments(struct dep_store *s)
 	int err;
 
 	err = dep_seg_files(s->dirfd, 0, &count, &end);
-	/* Open all files first, because the last one is checked more thoroughly. */
+	/* Open all files first, because the last file is checked more thoroughly. */
 	while (err >= 0 && s->nfds < end)
 		err = dep_store_add_file(s, true);
-	/* Removed files can still exist if their recorder was killed. */
+	/* Skip files before first_file: a killed recorder may have left files it was to remove. */
 	for (n = s->model.first_file; n < s->nfds && err >= 0; n++)
 		if (s->fds[n] >= 0)
 			err = dep_seg_scan(s->fds[n], &s->fmt, n,
@@ -90,7 +90,7 @@ void dep_loss_add(struct dep_loss *to, const struct dep_loss *from)
 	to->unclean += from->unclean;
 }
 
-/* How the recording ended: by END if it exists, else by the manifest. */
+/* If the log has an END frame, take the ending of the recording from END, not the manifest. */
 static void read_ending(struct dep_store *s)
 {
 	const struct dep_wire_end *end = &s->model.end;
@@ -251,7 +251,7 @@ unsigned int dep_store_jobs(struct dep_store *s, const struct dep_segment *segs,
 	return jobs ? jobs : 1;
 }
 
-/* Does the memory budget allow one thread to unpack the segment? */
+/* Check that the memory budget allows to unpack the segment. */
 static int check_memory(const struct dep_store *s, const struct dep_segment *seg)
 {
 	const u64 need = dep_seg_memory(seg);
@@ -272,7 +272,7 @@ int dep_store_columns(struct dep_store *s, const struct dep_segment *seg, struct
 	int err;
 
 	if (seg->file >= s->nfds || s->fds[seg->file] < 0)
-		return dep_fail(-EBADMSG, "there is no file %u of segments", seg->file);
+		return dep_fail(-EBADMSG, "segment file number %u is missing", seg->file);
 	err = check_memory(s, seg);
 	return err ? err : dep_seg_read(s->fds[seg->file], &s->fmt, seg, c);
 }
@@ -297,8 +297,8 @@ int dep_segment_check(struct dep_store *s, const struct dep_segment *seg)
 	if (!err && s->fmt.version != DEP_FORMAT_OLD &&
 	    (dep_seg_content(&s->fmt, &c.contents) != c.h.content ||
 	     dep_seg_chain(&s->fmt, &c.h) != c.h.chain))
-		err = dep_fail(-EBADMSG, "thread %u: segment %llu does not hold what was recorded",
-			       seg->thread, (unsigned long long)seg->seq);
+		err = dep_fail(-EBADMSG, "thread %u: the contents of segment %llu do not match "
+			       "their checksum", seg->thread, (unsigned long long)seg->seq);
 	dep_columns_free(&c);
 	return err;
 }
@@ -362,7 +362,7 @@ void dep_store_fragments(struct dep_store *s, uint64_t *count, uint64_t *code_by
 	*desc_bytes = s->model.desc_bytes;
 }
 
-/* Finish a store that has an END frame: its collector was killed before the final manifest. */
+/* Write the final manifest if it is missing although the log has END: its writer was killed. */
 static int rebuild_manifest(struct dep_store *s)
 {
 	struct dep_access access = dep_access_read(s->log_fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* An open store, for the parts of libdep. */
+/* The open store, as all parts of libdep use it. */
 #ifndef ADEPT_FORMAT_READ_STORE_H
 #define ADEPT_FORMAT_READ_STORE_H
 
@@ -11,23 +11,23 @@
 struct dep_store {
 	int dirfd;
 	struct dep_format fmt;
-	void *log;		/* the model points into it */
+	void *log;		/* contents of the log file; the model points into it */
 	size_t log_size;
 	struct dep_model model;
 	struct dep_manifest manifest;
 	struct dep_loss loss;
 	struct dep_seg_list segs;
-	int *fds;		/* of segments.NNN, -1: missing */
+	int *fds;		/* descriptors of the files segments.NNN; -1: file is missing */
 	u32 nfds;
-	int log_fd;		/* to test the writer's lock */
-	struct dep_table defects;	/* of the verdict.. */
+	int log_fd;		/* descriptor of the log, kept open to test the writer's lock */
+	struct dep_table defects;	/* rows of struct dep_defect for @verdict */
 	struct dep_verdict verdict;
-	bool judged;		/* ..which is made on demand */
-	struct dep_store_tail *growth;	/* state of a growing store; tail.c */
+	bool judged;		/* @verdict has been made, by the first dep_store_verdict() */
+	struct dep_store_tail *growth;	/* state of reading a store that grows (tail.c) or NULL */
 	void (*prog_free)(void *prog);	/* frees dep_fragment.prog */
-	void *jit;		/* struct dep_jit of its recovery programs, or NULL */
+	void *jit;		/* struct dep_jit for the recovery programs, or NULL */
 	void (*jit_free)(void *jit);
-	u64 modules_version;	/* incremented when the modules change, or move */
+	u64 modules_version;	/* incremented when the table of modules is built again */
 };
 
 static inline struct dep_fragment *dep_store_fragment(struct dep_store *s, u32 n)
@@ -50,24 +50,24 @@ int dep_store_header(struct dep_store *s, const struct dep_segment *seg,
 struct dep_store *dep_store_new(const char *dir);
 /**
  * dep_store_add_file() - open the next segments.NNN
- * @absent: if it does not exist, store a descriptor of -1
+ * @absent: if the file does not exist, add -1 as its descriptor
  *
- * Return: 1, 0 if it does not exist, or a negative errno.
+ * Return: 1 if a descriptor was added, 0 if not, or a negative errno.
  */
 int dep_store_add_file(struct dep_store *s, bool absent);
 /** dep_store_complete() - sort the segments and sum up losses, when all segments are known */
 void dep_store_complete(struct dep_store *s);
-/** dep_verdict_free() - forget the verdict; the next dep_store_verdict() makes another */
+/** dep_verdict_free() - free the verdict; the next dep_store_verdict() makes a new one */
 void dep_verdict_free(struct dep_store *s);
 
 /**
  * dep_store_grow() - read what was appended to a store of dep_store_open_growing()
  *
- * Rows of all tables can move, but segments keep their order, in which they were appended.  No
- * other thread may use the store meanwhile.
+ * Rows of all tables can move in memory.  Segments stay in the order in which they were appended.
+ * No other thread may use the store meanwhile.
  */
 int dep_store_grow(struct dep_store *s);
-/** dep_store_finish_tail() - the writer is gone: make it as if it had been opened now */
+/** dep_store_finish_tail() - after the writer's end: read the rest, as if @s were opened anew */
 int dep_store_finish_tail(struct dep_store *s);
 void dep_store_tail_free(struct dep_store *s);
 

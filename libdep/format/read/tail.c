@@ -2,10 +2,11 @@
 /*
  * Tailing: reading a store while it is being written.
  *
- * Only whole frames and segments are read.  At one that is not whole the reader waits for the
- * writer; it looks for what follows only when the writer is gone.  Segments are read first and the
- * log second, so everything that the segments refer to is known.  The log reports a thread's end
- * after its last segment, so the end is believed one pass later.
+ * Only whole frames and segments are read.  The reader stops at an incomplete frame or segment and
+ * tries again in the next pass; only after the writer has ended does it search for valid data
+ * behind damage.  Each pass reads segments first and the log second, so all descriptors that the
+ * segments refer to are known.  A thread's end in the log may be newer than the segments read: the
+ * thread's last segments are read in the next pass.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,10 +24,10 @@ struct block {
 };
 
 struct dep_store_tail {
-	u64 log_at, seg_at;	/* offsets up to which all is read; seg_at: in the last file */
-	u64 prev;		/* check of the last frame */
-	struct block *blocks;	/* parts of the log; the model points into them */
-	size_t maps, build_ids, forks;	/* what the modules were built from */
+	u64 log_at, seg_at;	/* offsets up to which log and last segment file have been read */
+	u64 prev;		/* checksum of the last frame */
+	struct block *blocks;	/* parts of the log; the model points into these blocks */
+	size_t maps, build_ids, forks;	/* numbers of rows when the modules were last built */
 };
 
 void dep_store_tail_free(struct dep_store *s)
@@ -97,7 +98,7 @@ static int grow_segments(struct dep_store *s, bool whole)
 	int err = 0, more = 1;
 
 	while (!err && more) {
-		/* When another file exists, this one does not grow any more. */
+		/* A segment file no longer grows once the next file exists. */
 		more = dep_store_add_file(s, false);
 		if (more < 0)
 			return more;
@@ -111,7 +112,7 @@ static int grow_segments(struct dep_store *s, bool whole)
 	return err;
 }
 
-/* Files can have been opened before their headers were written. */
+/* Check the headers of all segment files, which may have been opened before they had headers. */
 static void check_files(struct dep_store *s)
 {
 	u32 n;
@@ -131,13 +132,13 @@ static struct block *read_block(struct dep_store *s, size_t *size)
 
 	*size = 0;
 	if (fstat(s->log_fd, &st)) {
-		dep_fail(-errno, "cannot stat %s", DEP_LOG_NAME);
+		dep_fail(-errno, "cannot get the size of %s", DEP_LOG_NAME);
 		return NULL;
 	}
 	n = st.st_size > (off_t)at ? st.st_size - (off_t)at : 0;
 	b = malloc(sizeof(*b) + (size_t)n + 16);
 	if (!b) {
-		dep_fail(-ENOMEM, "%s", DEP_LOG_NAME);
+		dep_fail(-ENOMEM, "cannot read %s", DEP_LOG_NAME);
 		return NULL;
 	}
 	n = dep_read_at(s->log_fd, b->data, (size_t)n, at);
@@ -167,7 +168,7 @@ static int grow_log(struct dep_store *s, bool whole)
 		err = dep_model_add(&s->model, e);
 		taken = scan.at;
 	}
-	/* The scan's offsets are relative to the block. */
+	/* Offsets in the scan are relative to the block; make the offset of END absolute. */
 	s->model.end_at += taken && s->model.ended ? g->log_at : 0;
 	s->model.bad_bytes += scan.bad_bytes;
 	s->model.breaks += scan.breaks;
@@ -193,7 +194,7 @@ static size_t count_forks(const struct dep_model *m)
 	return n;
 }
 
-/* The end of a mapping can become known later, so all modules are built anew. */
+/* Build all modules anew if rows were added: a new row can end a mapping that exists already. */
 static int grow_modules(struct dep_store *s)
 {
 	struct dep_store_tail *g = s->growth;

@@ -2,15 +2,17 @@
 /*
  * The verdict on a store.
  *
- *	is its log whole?		the chain of frames up to END, or to the end of the file
- *	was it closed, and why?		END, else the manifest
- *	are all files there?		sizes in END
- *	are all segments there?		for each thread: indexes without a gap, the chain of
- *					segments, up to the last one that the log names
+ * Each question is answered by the part of the store on its right:
+ *
+ *	is the log whole?		the chain of frames up to END, or to the end of the file
+ *	was the store closed, and why?	END, else the manifest
+ *	are all segment files there?	sizes in END
+ *	are all segments there?		for each thread: indexes without a gap, and the chain of
+ *					segments up to the last segment that the log names
  *	did all threads end?		a THREAD_END for each THREAD
  *	what did the recorder lose?	struct dep_loss
  *
- * Everything found wrong becomes a defect.  A store without defects that was closed is complete.
+ * Each problem found becomes a defect.  A closed store without defects is complete.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -42,7 +44,7 @@ const char *dep_defect_name(enum dep_defect_kind kind)
 	return (unsigned int)kind < DEP_DEFECT_KINDS ? names[kind] : "?";
 }
 
-/* A new defect, NULL if there are too many or memory is short. */
+/* Add a defect to the verdict; NULL if it has DEP_DEFECTS_MAX already or without memory. */
 static struct dep_defect *new_defect(struct dep_store *s, enum dep_defect_kind kind)
 {
 	struct dep_defect *d = NULL;
@@ -73,7 +75,7 @@ static struct dep_defect *defect(struct dep_store *s, enum dep_defect_kind kind,
 	return d;
 }
 
-/* Set the thread, the segments and the time of a defect. */
+/* Set which thread and segments a defect concerns, and since when. */
 static void set_place(struct dep_defect *d, u32 thread, u64 first, u64 count, u64 since_ns)
 {
 	if (!d)
@@ -107,7 +109,7 @@ static bool is_closed(const struct dep_store *s)
 	return s->model.ended || s->manifest.closed;
 }
 
-/* True if a process is writing the store.  If locks do not work, the recorder must exist. */
+/* True if a process is writing the store: it holds the lock, or exists if locks do not work. */
 static bool is_recording(const struct dep_store *s)
 {
 	int held = s->log_fd >= 0 ? dep_lock_held(s->log_fd) : 0;
@@ -125,7 +127,7 @@ static void check_log(struct dep_store *s)
 		defect(s, DEP_DEFECT_LOG, "%" PRIu64 " bytes of %s are damaged", m->bad_bytes,
 		       DEP_LOG_NAME);
 	if (m->bad_descriptors)
-		defect(s, DEP_DEFECT_LOG, "%" PRIu64 " descriptors of code in %s are invalid",
+		defect(s, DEP_DEFECT_LOG, "%" PRIu64 " descriptors in %s are invalid",
 		       m->bad_descriptors, DEP_LOG_NAME);
 	if (has_proof(s) && m->breaks)
 		defect(s, DEP_DEFECT_LOG,
@@ -138,7 +140,7 @@ static void check_log(struct dep_store *s)
 		       PRIu64, DEP_LOG_NAME, s->manifest.end_at);
 	else if (s->manifest.closed && (m->end_at != s->manifest.end_at ||
 					m->end_check != s->manifest.end_check))
-		defect(s, DEP_DEFECT_LOG, "the last entry of %s is not the one that %s names",
+		defect(s, DEP_DEFECT_LOG, "the last entry of %s does not match %s",
 		       DEP_LOG_NAME, DEP_MANIFEST_NAME);
 	else if (m->ended && m->frames != m->end.frames)
 		defect(s, DEP_DEFECT_LOG, "%s has %" PRIu64 " entries instead of %" PRIu64,
@@ -154,19 +156,19 @@ static void check_ending(struct dep_store *s)
 	if (!is_closed(s)) {
 		d = defect(s, DEP_DEFECT_UNCLOSED,
 			   "the recorder was killed, or the machine went down: %s%s",
-			   s->model.mark_ns ? "all was on the disk up to " :
-					      "what was recorded last is missing",
+			   s->model.mark_ns ? "all data was on the disk up to " :
+					      "the data recorded last is missing",
 			   s->model.mark_ns ? since(s, s->model.mark_ns, at, sizeof(at)) : "");
 	} else if (e->cause == DEP_CLOSE_FAILED) {
 		d = defect(s, DEP_DEFECT_UNCLOSED,
-			   "the store could not be written to: %s; nothing was kept from then on",
+			   "writing the store failed: %s; later data was not stored",
 			   e->error ? strerror(e->error) : "unknown error");
 	} else if (e->cause == DEP_CLOSE_LOST) {
-		d = defect(s, DEP_DEFECT_UNCLOSED, "the recorder was killed, and no other one "
-			   "could go on with the recording: what came later is missing");
+		d = defect(s, DEP_DEFECT_UNCLOSED, "the recorder was killed, and no other recorder "
+			   "could continue the recording: later data is missing");
 	} else if (e->cause == DEP_CLOSE_CORRUPT) {
-		d = defect(s, DEP_DEFECT_UNCLOSED, "the recording was given up: its programs wrote "
-			   "invalid data");
+		d = defect(s, DEP_DEFECT_UNCLOSED, "the recording was ended early: its programs "
+			   "wrote invalid data to the session file");
 	} else if (has_proof(s) && e->cause == DEP_CLOSE_UNKNOWN) {
 		d = defect(s, DEP_DEFECT_UNCLOSED, "how the recording ended is not known");
 	}
@@ -195,7 +197,8 @@ static void check_files(struct dep_store *s)
 		for (n = 0; n < end->files; n++)
 			check_file(s, end->first_file + n, s->model.file_size[n]);
 		if (s->nfds > (u64)end->first_file + end->files)
-			defect(s, DEP_DEFECT_FILE, "there are segment files after the last one");
+			defect(s, DEP_DEFECT_FILE, "there are more segment files than the log "
+			       "names");
 	} else {
 		for (n = s->model.first_file; n < s->nfds; n++)
 			check_file(s, n, 0);
@@ -207,17 +210,17 @@ static void check_files(struct dep_store *s)
 
 /* ---- segments ---- */
 
-/* State of the check of one thread, whose segments are visited in order. */
+/* State while the segments of one thread are checked in order. */
 struct stretch {
 	u32 serial, tid;
 	u64 next;		/* expected index of the next segment */
 	u64 chain;		/* chain value of the previous segment */
-	u64 since_ns;		/* start of the last segment that exists, else of the thread */
-	u32 file;		/* position of the last segment */
+	u64 since_ns;		/* start time of the previous segment, at first of the thread */
+	u32 file;		/* number of the file with the previous segment, at @offset */
 	u64 offset;
 };
 
-/* True if @g is stored before the thread's previous segment.  They are written in order. */
+/* True if @g precedes the thread's previous segment on disk; a writer keeps them in order. */
 static bool is_displaced(const struct stretch *t, const struct dep_segment *g)
 {
 	return g->file < t->file || (g->file == t->file && g->offset < t->offset);
@@ -242,7 +245,7 @@ static void check_segment(struct dep_store *s, struct stretch *t, const struct d
 
 	if (g->index < t->next) {
 		d = defect(s, DEP_DEFECT_ORDER, "thread %u: segment %" PRIu64
-			   " is stored twice, or after it was removed", t->tid, g->index);
+			   " is stored twice, or should have been removed", t->tid, g->index);
 		set_place(d, t->serial, g->index, 1, t->since_ns);
 		return;
 	}
@@ -250,11 +253,11 @@ static void check_segment(struct dep_store *s, struct stretch *t, const struct d
 		say_missing(s, t, g->index);
 	} else if (g->prev != t->chain) {
 		d = defect(s, DEP_DEFECT_ORDER, "thread %u: segment %" PRIu64
-			   " does not continue the previous one", t->tid, g->index);
+			   " does not continue the previous segment", t->tid, g->index);
 		set_place(d, t->serial, g->index, 1, t->since_ns);
 	} else if (is_displaced(t, g)) {
 		d = defect(s, DEP_DEFECT_ORDER, "thread %u: segment %" PRIu64
-			   " is stored before earlier ones", t->tid, g->index);
+			   " is stored before earlier segments", t->tid, g->index);
 		set_place(d, t->serial, g->index, 1, t->since_ns);
 	}
 	t->next = g->index + 1;
@@ -278,28 +281,28 @@ static struct stretch begin_stretch(const struct dep_store *s, u32 serial)
 	};
 }
 
-/* After all segments of one thread: check their number and the last one against the log. */
+/* Compare number and last segment of a thread, after all its segments, with the log. */
 static void end_stretch(struct dep_store *s, const struct stretch *t)
 {
 	const struct dep_proof *p = dep_table_find(&s->model.proofs, sizeof(*p), t->serial);
 	struct dep_defect *d = NULL;
 
 	if (!p || t->next > p->segments) {
-		/* Without END, the store can have more than the log says. */
+		/* Without END or THREAD_END, there can be more segments than the log names. */
 		if (s->model.ended || (p && p->end_seen))
 			d = defect(s, DEP_DEFECT_ORDER,
-				   "thread %u has segments that %s does not name", t->tid,
+				   "thread %u has more segments than %s names", t->tid,
 				   DEP_LOG_NAME);
 	} else if (t->next < p->segments) {
 		say_missing(s, t, p->segments);
 	} else if (t->chain != p->chain) {
-		d = defect(s, DEP_DEFECT_ORDER, "thread %u: its last segment is not the one that "
-			   "%s names", t->tid, DEP_LOG_NAME);
+		d = defect(s, DEP_DEFECT_ORDER, "thread %u: the last segment does not match %s",
+			   t->tid, DEP_LOG_NAME);
 	}
 	set_place(d, t->serial, t->next, 0, t->since_ns);
 }
 
-/* Check all threads.  Segments are sorted by thread; a thread without any has a proof. */
+/* Check the segments of all threads: those with segments, sorted, and those that the log names. */
 static void check_segments(struct dep_store *s)
 {
 	const struct dep_segment *seg = s->segs.seg;
@@ -314,7 +317,7 @@ static void check_segments(struct dep_store *s)
 		t = begin_stretch(s, serial);
 		if (!t.tid)
 			set_place(defect(s, DEP_DEFECT_ORDER,
-					 "there are segments of a thread that %s does not name",
+					 "there are segments of a thread that is missing in %s",
 					 DEP_LOG_NAME), serial, 0, 0, 0);
 		for (; g < s->segs.n && seg[g].thread == serial; g++)
 			check_segment(s, &t, &seg[g]);
@@ -327,8 +330,8 @@ static void check_segments(struct dep_store *s)
 /* ---- chunks ---- */
 
 /*
- * Chunk numbers.  A gap is a chunk that the recorder could not store; in format 3 it can also be a
- * missing segment.  With --on-full=drop gaps are expected.
+ * Check chunk numbers for gaps.  A gap is a chunk that the recorder could not store; in format 3 it
+ * can also be a missing segment.  With --on-full=drop gaps are expected.
  */
 static void check_chunks(struct dep_store *s)
 {
@@ -370,7 +373,7 @@ static const char *end_text(enum dep_thread_end end)
 {
 	switch (end) {
 	case DEP_END_UNTAKEN:
-		return "went on, and its last records could not be read";
+		return "outlived the recording, and its last records could not be read";
 	case DEP_END_CORRUPT:
 		return "is not recorded from some moment on: its ring was invalid";
 	default:
@@ -389,7 +392,7 @@ static void check_thread(struct dep_store *s, const struct dep_thread *t)
 		d = defect(s, DEP_DEFECT_THREAD, "thread %u %s, at %s", t->tid, text,
 			   since(s, t->end_ns, at, sizeof(at)));
 	else if (is_closed(s) && !(p && p->end_seen && t->end != DEP_END_UNKNOWN))
-		d = defect(s, DEP_DEFECT_THREAD, "thread %u: its end was not seen", t->tid);
+		d = defect(s, DEP_DEFECT_THREAD, "thread %u: its end was not recorded", t->tid);
 	set_place(d, t->serial, 0, 0, t->end_ns);
 }
 
@@ -410,7 +413,7 @@ static void say_loss(struct dep_store *s, u64 n, const char *one, const char *mo
 		defect(s, DEP_DEFECT_LOSS, "%" PRIu64 " %s", n, n == 1 ? one : more);
 }
 
-/* Number of threads with this end. */
+/* Number of threads whose stream ended by @end. */
 static u64 count_ends(const struct dep_store *s, enum dep_thread_end end)
 {
 	const struct dep_thread *t = s->model.threads.row;
@@ -432,19 +435,20 @@ static void check_loss(struct dep_store *s)
 		 "program ran unrecorded: no slot was free, or its execve could not be followed",
 		 "programs ran unrecorded: no slot was free, or their execve could not be "
 		 "followed");
-	say_loss(s, l->lost_threads, "thread ran unrecorded for want of a slot",
-		 "threads ran unrecorded for want of a slot");
+	say_loss(s, l->lost_threads, "thread ran unrecorded: no thread slot was free",
+		 "threads ran unrecorded: no thread slot was free");
 	say_loss(s, l->unfinished_threads,
 		 "thread was killed: up to one unfinished record is missing",
 		 "threads were killed: up to one unfinished record of each is missing");
-	/* Each thread with this end is a defect of its own already. */
+	/* Do not report again threads that check_threads() has reported one by one. */
 	if (l->untaken_threads > count_ends(s, DEP_END_UNTAKEN))
 		say_loss(s, l->untaken_threads,
-			 "thread went on, and its last records could not be read",
-			 "threads went on, and their last records could not be read");
+			 "thread outlived the recording, and its last records could not be read",
+			 "threads outlived the recording, and their last records could not be "
+			 "read");
 	if (l->absent_chunks)
 		defect(s, DEP_DEFECT_LOSS, "%" PRIu64 " bytes in %" PRIu64
-		       " pieces are missing: they were written while no collector ran",
+		       " chunks are missing: they were overwritten while no collector ran",
 		       l->absent_bytes, l->absent_chunks);
 	say_loss(s, l->lost_descriptors,
 		 "descriptor of code, a mapping or a log line was not recorded",
@@ -456,10 +460,11 @@ static void check_loss(struct dep_store *s)
 	 * not parse are a defect.
 	 */
 	on_request = s->manifest.ending.cause == DEP_CLOSE_MAX_SIZE || meta->max_size;
-	say_loss(s, on_request ? s->segs.lost_bytes : l->discarded_bytes, "byte was not kept",
-		 "bytes were not kept");
+	say_loss(s, on_request ? s->segs.lost_bytes : l->discarded_bytes, "byte was not stored",
+		 "bytes were not stored");
 	if (!(meta->session_flags & ADEPT_S_DROP))
-		say_loss(s, l->dropped_bytes, "byte was dropped", "bytes were dropped");
+		say_loss(s, l->dropped_bytes, "recorded byte was dropped",
+			 "recorded bytes were dropped");
 }
 
 /* ---- the verdict ---- */

@@ -2,11 +2,11 @@
 /*
  * catalog.db: the store's tables for SQL.
  *
- * When a store is closed, the catalog replaces the file, so it is whole or does not exist.  When it
- * is rebuilt, tables of other programs in it are kept.
+ * When a store is closed, catalog.db is replaced as a whole, so that the file is complete or does
+ * not exist.  When it is rebuilt, tables that other programs added are kept.
  *
- * It is made in memory: SQLite opens files and journals by name, waits for FIFOs and writes through
- * hard links, and a name in a user's directory may be anything.
+ * The database is made in memory.  SQLite itself would open files and journals by name, wait for
+ * FIFOs and write through hard links, and a user may put anything under these names.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -246,7 +246,7 @@ static int db_error(sqlite3 *db, const char *path)
 	return dep_fail(-EBADMSG, "%s: %s", path, db ? sqlite3_errmsg(db) : "no memory");
 }
 
-/* Fill @db, which is in memory, and replace catalog.db by it. */
+/* Fill the in-memory database @db, and replace catalog.db by its contents. */
 static int replace(struct dep_store *s, sqlite3 *db)
 {
 	const struct dep_access access = dep_access_read(s->log_fd);
@@ -273,7 +273,7 @@ static int write_new(struct dep_store *s)
 	return err;
 }
 
-/* Content of such a journal belongs to the catalog, but is not in catalog.db yet. */
+/* Fail if journal @name is not empty: it has contents of the catalog that catalog.db lacks. */
 static int check_journal(struct dep_store *s, const char *name)
 {
 	struct stat st;
@@ -282,18 +282,18 @@ static int check_journal(struct dep_store *s, const char *name)
 		return 0;
 	if (S_ISREG(st.st_mode) && !st.st_size)
 		return 0;
-	return dep_fail(-EBUSY, "%s is there: " DEP_CATALOG_NAME
-			" is in use, or must be opened by sqlite3 once", name);
+	return dep_fail(-EBUSY, "%s exists: another program uses " DEP_CATALOG_NAME
+			", or it must be opened once with sqlite3 to recover", name);
 }
 
-/* SQLite cannot open an image in WAL mode; without a WAL file the header can be changed. */
+/* SQLite cannot open an image in WAL mode.  There is no WAL file, so clear the mode. */
 static void leave_wal_mode(unsigned char *image, size_t size)
 {
 	if (size >= 20 && image[18] == 2 && image[19] == 2)
 		image[18] = image[19] = 1;
 }
 
-/* Replace our tables in the catalog @image, which is freed.  Return: 1: it is no database. */
+/* Replace our tables in the catalog @image, and free @image.  Return: 1 if it is no database. */
 static int write_image(struct dep_store *s, unsigned char *image, size_t size)
 {
 	sqlite3 *db = NULL;
@@ -310,16 +310,17 @@ static int write_image(struct dep_store *s, unsigned char *image, size_t size)
 		if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
 			err = 1;
 		if (code == SQLITE_NOMEM)
-			err = dep_fail(-EFBIG, "%s takes too much memory for %zu KiB: remove it",
-				       DEP_CATALOG_NAME, size >> 10);
+			err = dep_fail(-EFBIG, "%s takes too much memory for its %zu KiB: remove "
+				       "the file", DEP_CATALOG_NAME, size >> 10);
 	}
 	sqlite3_close(db);
 	return err;
 }
 
 /*
- * The same with a memory limit, because SQLite parses each table and view of the catalog.  The
- * limit applies to the whole program, so a lower limit that is set already is kept.
+ * Call write_image() with a memory limit, because SQLite parses each table and view of the catalog,
+ * which may be forged.  The limit applies to the whole program, so a lower limit that is set
+ * already is kept.
  */
 static int write_limited(struct dep_store *s, unsigned char *image, size_t size)
 {
@@ -336,7 +337,7 @@ static int write_limited(struct dep_store *s, unsigned char *image, size_t size)
 	return err;
 }
 
-/* Replace our tables in the existing catalog.  Return: 1: it is no database. */
+/* Replace our tables in the existing catalog.db.  Return: 1 if the file is no database. */
 static int write_into(struct dep_store *s)
 {
 	unsigned char *image;

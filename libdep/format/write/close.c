@@ -2,11 +2,11 @@
 /*
  * Closing a store.
  *
- *	END frame -> disk has segments and log -> final manifest -> catalog
+ *	sync segments -> END frame -> sync the log -> final manifest -> catalog
  *
- * The END frame names everything that must be there, so it alone decides whether the store is
- * complete.  What follows it is a convenience: a store without the rest can be read, and
- * dep_store_rebuild() makes it.
+ * The END frame names everything that the store must have, so it alone decides whether the store is
+ * complete.  Final manifest and catalog are conveniences: a store without them can be read, and
+ * dep_store_rebuild() makes them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static u32 nfiles(const struct dep_writer *w)
 	return w->seg_number + 1 - w->first_file;
 }
 
-/* The rows of threads and the sizes of files that follow struct dep_wire_end. */
+/* Make the tables that follow struct dep_wire_end: rows of threads, then sizes of files. */
 static void *end_tables(const struct dep_writer *w, size_t *size, u32 *threads)
 {
 	struct dep_wire_thread_sum *sums;
@@ -44,7 +44,7 @@ static void *end_tables(const struct dep_writer *w, size_t *size, u32 *threads)
 			*file++ = w->file_size[i];
 		*file = w->seg.size;
 	} else {
-		dep_fail(-ENOMEM, "last frame");
+		dep_fail(-ENOMEM, "cannot build the last frame of the log");
 	}
 	free(sums);
 	return p;
@@ -96,7 +96,7 @@ static int put_end(struct dep_writer *w, const struct dep_ending *e, u64 *at, u6
 	return err;
 }
 
-/* Write what is useful but not needed to read the store. */
+/* Write the final manifest and the catalog, which are not needed to read the store. */
 static int put_conveniences(struct dep_writer *w, const struct dep_ending *e, u64 end_at,
 			    u64 end_check)
 {

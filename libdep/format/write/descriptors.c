@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Admitting and logging descriptors. */
+/* Admit descriptors (check them, add fragments to the index) and write them to the log. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "pack.h"
 #include "writer.h"
 
-/* Check a descriptor; add the exits of a fragment to the index. */
+/* Check a descriptor; if it describes a fragment, add its exits to the index. */
 static int take_descriptor(struct dep_writer *w, const struct adept_desc *h)
 {
 	const struct adept_desc_frag *d = (const void *)h;
@@ -24,14 +24,15 @@ static int take_descriptor(struct dep_writer *w, const struct adept_desc *h)
 		return err;
 	err = dep_index_add(&w->index, d, w->nfrags);
 	if (err == -EEXIST)
-		return dep_fail(-EBADMSG, "fragment %u: exit ids seen before", d->first_exit);
+		return dep_fail(-EBADMSG, "fragment %u: another fragment has the same exit ids",
+				d->first_exit);
 	if (err)
-		return dep_fail(err, "index of fragments");
+		return dep_fail(err, "cannot enlarge the index of fragments");
 	w->nfrags++;
 	return 0;
 }
 
-/* The index must not contain fragments that are not in the log. */
+/* Remove fragments from the index that could not be logged, so that no segment uses them. */
 static void forget(struct dep_writer *w, const u8 *data, size_t size)
 {
 	const struct adept_desc_frag *d;
@@ -95,7 +96,7 @@ int dep_writer_admit(struct dep_writer *w, const void *data, size_t size, size_t
 	for (at = 0; at < size; at += n) {
 		n = dep_desc_next(p + at, size - at);
 		if (!n)
-			err = dep_fail(-EBADMSG, "a descriptor's length does not fit");
+			err = dep_fail(-EBADMSG, "a descriptor has an invalid length");
 		else
 			err = take_descriptor(w, (const void *)(p + at));
 		if (err)
@@ -122,7 +123,7 @@ int dep_writer_log(struct dep_writer *w, uint32_t process, const void *data, siz
 	return err ? err : put_build_ids(w, process, data, size);
 }
 
-/* Admit and log one batch, which fits into a frame. */
+/* Admit and log descriptors that fit into one frame. */
 static int put_batch(struct dep_writer *w, u32 process, const u8 *data, size_t size)
 {
 	u64 before = w->log.file.size;
@@ -137,7 +138,7 @@ static int put_batch(struct dep_writer *w, u32 process, const u8 *data, size_t s
 			return dep_fail(-ENOMEM, "descriptors");
 		w->desc_room = size;
 	}
-	/* Copy: @data can be memory that the recorded process still writes to. */
+	/* Copy first: the recorded process may still be able to write to @data. */
 	memcpy(w->desc, data, size);
 	err = dep_writer_admit(w, w->desc, size, &good);
 	e = dep_writer_log(w, process, w->desc, good);
@@ -162,7 +163,7 @@ int dep_writer_descriptors(struct dep_writer *w, uint32_t process, const void *d
 			at += sizeof(struct adept_desc) < size - at ? sizeof(struct adept_desc) :
 								      size - at;
 		if (!at)
-			return dep_fail(-EBADMSG, "a descriptor of more than %u bytes",
+			return dep_fail(-EBADMSG, "a descriptor is larger than %u bytes",
 					DEP_FRAME_MAX);
 		err = put_batch(w, process, p, at);
 		p += at;

@@ -4,15 +4,15 @@
  *
  * A MARK frame names, for each thread, how many segments were on the disk before the frame was
  * written.  After a crash of the machine everything that the last MARK names must be there; later
- * data may or may not be.  The order on the disk is: the log with all descriptors, the segments
- * that need them, the MARK.
+ * data can be missing.  The log with all descriptors is written to the disk first, then the
+ * segments that need these descriptors, then the MARK.
  *
- * Segments are handed to the disk early (sync_file_range), so that waiting for them takes little:
- * measured on ext4, fdatasync() after 16 MiB takes 5 ms, and .4 ms half a second after
- * sync_file_range().
+ * sync_file_range() starts the writing of segments early, so that the sync before a MARK is short:
+ * on ext4, fdatasync() of 16 MiB takes 5 ms, but .4 ms if sync_file_range() was called half a
+ * second before.
  *
- * After a failed sync the kernel marks the pages as clean, and the next sync succeeds although they
- * are not on the disk.  So no MARK is written after the first failure.
+ * After a failed sync the kernel marks the pages as clean, and the next sync succeeds although the
+ * pages are not on the disk.  So no MARK is written after the first failed sync.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ void dep_writer_flush(struct dep_writer *w)
 {
 	if (w->meta.temporary || w->seg.size - w->flushed < w->flush)
 		return;
-	/* Only a hint: an error occurs again in the sync. */
+	/* Errors are ignored here, because the sync before the next MARK reports them. */
 	sync_file_range(w->seg.fd, (off_t)w->flushed, (off_t)(w->seg.size - w->flushed),
 			SYNC_FILE_RANGE_WRITE);
 	w->flushed = w->seg.size;
@@ -42,10 +42,10 @@ static int sync_parent(const char *dir)
 	int fd, err;
 
 	if (!copy)
-		return dep_fail(-ENOMEM, "name of the store");
+		return dep_fail(-ENOMEM, "cannot sync the directory of the store");
 	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	free(copy);
-	/* A directory with search permission only cannot be opened to be synced. */
+	/* Without read permission the parent directory cannot be opened: do not sync it. */
 	if (fd < 0)
 		return 0;
 	err = dep_sync_dir(fd);
@@ -53,7 +53,7 @@ static int sync_parent(const char *dir)
 	return err;
 }
 
-/* Sync the manifest, and the names of all files and of the store. */
+/* Sync the manifest, the names of all files in the store, and the name of the store. */
 static int sync_names(struct dep_writer *w)
 {
 	int fd = dep_open_read(w->dirfd, DEP_MANIFEST_NAME), err;
@@ -84,7 +84,7 @@ int dep_writer_sync(struct dep_writer *w)
 	e = dep_sync(w->seg.fd, "segments");
 	if (e && !err)
 		err = e;
-	/* Names after contents: a file whose name is on the disk has a valid header. */
+	/* Sync names after contents: a file whose name is on the disk has a valid header. */
 	e = w->unnamed ? sync_names(w) : 0;
 	if (e && !err)
 		err = e;

@@ -15,7 +15,7 @@
 struct dep_compressor {
 	struct dep_packer *packer;
 	u8 *control, *lens, *bytes, *out;
-	size_t room;		/* size of the largest body that the buffers have room for */
+	size_t room;		/* maximum size of a body for which the buffers suffice */
 	u64 slot[DEP_DELTA_SLOTS];
 };
 
@@ -65,12 +65,12 @@ static int make_room(struct dep_compressor *p, size_t size)
 	p->control = malloc(DEP_SPLIT_ROOM(size));
 	p->lens = malloc(DEP_SPLIT_ROOM(size / 8));
 	p->bytes = malloc(DEP_SPLIT_ROOM(size));
-	/* Both columns together are as large as the records; each event goes to one column. */
+	/* Room for the packed control column and both packed streams of the value column. */
 	p->out = malloc(2 * dep_column_bound(DEP_SPLIT_ROOM(size)) +
 			dep_column_bound(DEP_SPLIT_ROOM(size / 8)) + sizeof(struct dep_delta));
 	if (!p->control || !p->lens || !p->bytes || !p->out) {
 		free_buffers(p);
-		return dep_fail(-ENOMEM, "columns");
+		return dep_fail(-ENOMEM, "cannot pack a segment");
 	}
 	p->room = size;
 	return 0;
@@ -86,7 +86,7 @@ static int tail_good(const struct dep_split *s, const struct adept_chunk *c)
 	       (left - 4) % 8 == 0;
 }
 
-/* Split the body; tail and loss go to @h. */
+/* Split the body into columns; @h receives the unfinished record's position and lost bytes. */
 static void split_body(struct dep_split *s, const struct adept_chunk *c, const u8 *body,
 		       struct dep_seg_header *h)
 {
@@ -101,7 +101,7 @@ static void split_body(struct dep_split *s, const struct adept_chunk *c, const u
 		h->tail = c->tail;
 		return;
 	}
-	/* A body can end at a position with no value stored, not even the space of an id. */
+	/* The unfinished record can be empty: only c->tail says where the thread was. */
 	e = dep_index_get(s->x, c->tail.frag);
 	if (s->parsed == c->fill && c->tail.frag && e.bytes && e.frag < s->limit) {
 		h->tail = c->tail;
@@ -113,8 +113,8 @@ static void split_body(struct dep_split *s, const struct adept_chunk *c, const u
 }
 
 /*
- * Write the value column, as deltas, to @out.  @quick: do not compress the deltas, for temporary
- * stores: compression makes them little smaller and takes most of the time.
+ * Write the value column, as differences, to @out.  @quick, for temporary stores: do not compress
+ * the differences, since that saves little space and takes most of the time.
  */
 static u32 pack_values(struct dep_compressor *p, const struct dep_split *s, u32 lens_raw,
 		       bool quick, u8 *out, u8 *codec)
@@ -153,7 +153,7 @@ int dep_writer_pack(const struct dep_writer *w, struct dep_compressor *p, uint32
 
 	*out = NULL;
 	if (c->fill > DEP_BODY_MAX)
-		return dep_fail(-EMSGSIZE, "chunk of %u bytes", c->fill);
+		return dep_fail(-EMSGSIZE, "a chunk of %u bytes is too large", c->fill);
 	if (make_room(p, c->fill))
 		return -ENOMEM;
 	dep_packer_level(p->packer, w->level);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Writing in steps, for several threads.
+ * Writing a store in steps, which several threads may share:
  *
- *	admit	descriptors, in order
- *	pack	a segment: any number of threads at once, also during an admit
- *	log	admitted descriptors, in order
- *	put	packed segments, in order and after their descriptors were logged
+ *	admit	check descriptors, in order
+ *	pack	make a segment from a chunk: any number of threads at once, also during an admit
+ *	log	write admitted descriptors, in order
+ *	put	write packed segments, in order and after their descriptors were logged
  *
- * dep_writer_descriptors() is admit and log, dep_writer_segment() is pack and put.  One thread at a
+ * dep_writer_descriptors() does admit and log, dep_writer_segment() pack and put.  One thread at a
  * time may admit.  One thread at a time may log, put, and make all other calls of the writer.
- * A segment is packed with the descriptors that precede it in the order, so the store's bytes do
- * not depend on which thread packs it when.
+ * A segment is packed with exactly the descriptors that precede it in the store, so the bytes of
+ * the store do not depend on the thread and time of packing.
  */
 #ifndef ADEPT_FORMAT_WRITE_PACK_H
 #define ADEPT_FORMAT_WRITE_PACK_H
@@ -23,7 +23,7 @@ struct dep_compressor;
 /** struct dep_packed - a packed segment that is not in the file yet */
 struct dep_packed;
 
-/** dep_compressor_new() - make one, for use with any number of writers; NULL without memory */
+/** dep_compressor_new() - allocate buffers and contexts, for any writers; NULL without memory */
 struct dep_compressor *dep_compressor_new(void);
 void dep_compressor_free(struct dep_compressor *p);
 
@@ -32,7 +32,7 @@ void dep_compressor_free(struct dep_compressor *p);
  * @data: whole descriptors; must not change until they are logged
  * @good: receives the number of bytes of valid descriptors, which must be logged
  *
- * Return: 0, -EBADMSG for the first invalid one, or another error.
+ * Return: 0, -EBADMSG if a descriptor is invalid, or another negative errno.
  */
 int dep_writer_admit(struct dep_writer *w, const void *data, size_t size, size_t *good);
 /** dep_writer_known() - number of admitted fragments */
@@ -45,12 +45,12 @@ uint32_t dep_writer_scan_known(const struct dep_writer *w, uint32_t known, const
 			       uint32_t size);
 /**
  * dep_writer_pack() - make a segment of a chunk (see dep_writer_segment())
- * @known: dep_writer_known() at the segment's position in the order
+ * @known: number of fragments admitted before the chunk, from dep_writer_known()
  */
 int dep_writer_pack(const struct dep_writer *w, struct dep_compressor *p, uint32_t known,
 		    uint32_t thread, const struct adept_chunk *chunk, const void *body,
 		    struct dep_packed **out);
-/** dep_writer_put() - append a packed segment, and free it in any case */
+/** dep_writer_put() - append packed segment @pk to the store; frees @pk, also on failure */
 int dep_writer_put(struct dep_writer *w, struct dep_packed *pk);
 void dep_packed_free(struct dep_packed *pk);
 

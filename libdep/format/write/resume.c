@@ -17,8 +17,8 @@
 #include "resume_scan.h"
 
 /*
- * Check the header of a file that was being created.  A part of the header, or zeros, is valid: the
- * name can be on the disk without any contents.
+ * Check a segment file that may have been interrupted during its creation.  A part of the header,
+ * or zeros, is valid, since the name can reach the disk before the contents.
  */
 static int check_new_file(const struct dep_format *fmt, const struct dep_file *f, u32 number)
 {
@@ -42,7 +42,7 @@ static bool is_new(const struct dep_format *fmt, const struct dep_file *f, u32 n
 		dep_seg_file_check(f->fd, fmt, number) == -EBADMSG);
 }
 
-/* Read one file; the last one becomes the writer's current file. */
+/* Read one segment file; the last file becomes the writer's current file. */
 static int read_file(struct dep_resume_scan *s, u32 number, bool last)
 {
 	struct dep_writer *w = s->w;
@@ -81,19 +81,19 @@ static int read_files(struct dep_resume_scan *s)
 
 	err = dep_seg_files(s->w->dirfd, first, &count, &end);
 	if (!err && first >= DEP_SEG_FILES)
-		err = dep_fail(-EBADMSG, "%s says that all files of segments were removed",
+		err = dep_fail(-EBADMSG, "%s claims that all segment files were removed",
 			       DEP_LOG_NAME);
-	/* Without any file, the next one has the first number. */
+	/* If there is no segment file, the next file gets number @first. */
 	s->w->seg_number = first;
 	if (!err && count != end - first)
-		err = dep_fail(-EBADMSG, "%u of %u files of segments are missing",
+		err = dep_fail(-EBADMSG, "%u of %u segment files are missing",
 			       end - first - count, end - first);
 	for (n = first; n < end && !err; n++)
 		err = read_file(s, n, n + 1 == end);
 	return err;
 }
 
-/* Set the writer's fields from @m; the writer takes over the tree. */
+/* Make a writer from manifest @m.  The writer takes over m->tree. */
 static struct dep_writer *writer_of(struct dep_manifest *m, const char *dir, int level)
 {
 	struct dep_writer *w = dep_writer_new(dir, &m->meta, level);
@@ -120,7 +120,7 @@ static int open_store(struct dep_writer **out, const char *dir, int level)
 	err = dep_file_open(&log, dirfd, DEP_LOG_NAME);
 	if (!err)
 		err = dep_lock_writer(log.fd, dir);
-	/* Read after locking: before that, another writer could close the store. */
+	/* Read the manifest after locking: before, another writer could close the store. */
 	if (!err)
 		err = dep_manifest_read(dirfd, &m);
 	if (!err && m.closed)
@@ -157,7 +157,7 @@ static int note_cut(struct dep_writer *w, u64 bytes, const char *what)
 	return dep_writer_message(w, text);
 }
 
-/* Overwrite headers of segments whose columns are bad, so that readers do not count them. */
+/* Overwrite the headers of segments with damaged columns, so that readers ignore them. */
 static int take_headers_away(struct dep_resume_scan *s)
 {
 	static const u64 zero;
@@ -189,7 +189,7 @@ static int note_damage(struct dep_writer *w, size_t segments)
 	return dep_writer_message(w, text);
 }
 
-/* Open the file to which segments are appended. */
+/* Prepare the segment file for appending: cut off an unfinished segment, or create the file. */
 static int end_segments(struct dep_resume_scan *s)
 {
 	struct dep_writer *w = s->w;
@@ -207,7 +207,7 @@ static int end_segments(struct dep_resume_scan *s)
 	return dep_writer_segment_file(w, w->seg_number);
 }
 
-/* From here on the store is changed. */
+/* Change the store, which has been checked: cut off unfinished data and log what was done. */
 static int go_on(struct dep_resume_scan *s)
 {
 	struct dep_writer *w = s->w;
@@ -231,7 +231,7 @@ static int go_on(struct dep_resume_scan *s)
 		err = note_cut(w, s->r->cut_segments, "segment");
 	if (!err)
 		err = note_damage(w, s->damaged.n);
-	/* END is valid only as the last frame. */
+	/* END counts only as the last frame, so a frame after it makes the store unclosed again. */
 	if (!err && s->r->ending)
 		err = dep_writer_message(w, "the recording was resumed after its end");
 	return err;
@@ -255,7 +255,7 @@ int dep_writer_resume(struct dep_writer **out, const char *dir, int compress_lev
 	if (!err)
 		err = go_on(&s);
 	dep_resume_scan_free(&s, !err);
-	/* Descriptors that follow were checked when they were recorded. */
+	/* Lift the limit against forged files: further rows come from this recording. */
 	s.w->chains.may_move = 0;
 	if (err)
 		dep_writer_free(s.w);

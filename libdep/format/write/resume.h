@@ -2,8 +2,9 @@
 /*
  * Resuming a store whose writer was killed.
  *
- * The store determines what is missing.  The caller gives the resumed writer the rest: descriptors
- * from desc_bytes on, and segments from next_seq on.
+ * struct dep_resume describes what the store has.  The caller passes the following data to the
+ * resumed writer: descriptors of each process from byte desc_bytes on, and segments of each thread
+ * from chunk next_seq on.
  */
 #ifndef ADEPT_FORMAT_WRITE_RESUME_H
 #define ADEPT_FORMAT_WRITE_RESUME_H
@@ -14,18 +15,18 @@
 /** struct dep_resume_process - a process that is in the store */
 struct dep_resume_process {
 	u32 serial;
-	u32 pid;		/* 0: it has no PROCESS frame */
-	bool ended;		/* it has a PROCESS_END frame */
-	u64 desc_bytes;		/* payload of its DESCRIPTORS frames */
+	u32 pid;		/* 0: the process has no PROCESS frame */
+	bool ended;		/* the process has a PROCESS_END frame */
+	u64 desc_bytes;		/* bytes of the process's descriptors in the store */
 };
 
 /** struct dep_resume_thread - a thread that is in the store */
 struct dep_resume_thread {
 	u32 serial;
 	u32 tid;
-	u32 process;		/* 0: it has no THREAD frame, only segments */
-	bool ended;		/* it has a THREAD_END frame */
-	u64 next_seq;		/* 0: it has no segment */
+	u32 process;		/* 0: the thread has no THREAD frame, only segments */
+	bool ended;		/* the thread has a THREAD_END frame */
+	u64 next_seq;		/* 1 + number of the last stored chunk; 0: no segment */
 };
 
 /** struct dep_resume - content of a store that was not closed */
@@ -34,23 +35,23 @@ struct dep_resume {
 	size_t nprocesses;
 	struct dep_resume_thread *thread;	/* sorted by serial */
 	size_t nthreads;
-	u64 cut_log, cut_segments;	/* unfinished bytes that were cut off */
-	u64 bad_bytes;		/* damage of the log before valid frames; it stays */
-	u64 torn;		/* number of damaged places in the segments; they stay */
+	u64 cut_log, cut_segments;	/* bytes of an unfinished frame or segment, cut off */
+	u64 bad_bytes;		/* damaged bytes between valid frames of the log, not removed */
+	u64 torn;		/* damaged places in the segment files, not removed */
 	bool ending;		/* the log has an END frame, but the store was not closed */
 };
 
 /**
  * dep_writer_resume() - continue the store @dir, which was not closed
- * @descriptors: called for the valid descriptors of each frame, in order; NULL: none.  They are
- *	valid during the call.  A result other than 0 is returned
+ * @descriptors: called for the valid descriptors of each frame, in order; or NULL.  @data is valid
+ *	during the call.  If the result is not 0, dep_writer_resume() returns it
  * @r: receives the content of the store; free with dep_resume_free()
  *
  * An unfinished frame or segment at the end is cut off, and a message in the store says so.  Damage
- * before valid ones stays.  A store that cannot be resumed is not changed.
+ * before valid frames or segments stays.  A store that cannot be resumed is not changed.
  *
- * Return: 0; -EALREADY: the store was closed; -EBUSY: it is in use; -EBADMSG: it is no store or too
- * damaged; or another negative errno.
+ * Return: 0; -EALREADY: the store was closed; -EBUSY: another writer has it open; -EBADMSG: it is
+ * no store or too damaged; or another negative errno.
  */
 int dep_writer_resume(struct dep_writer **w, const char *dir, int compress_level,
 		      int (*descriptors)(void *arg, const void *data, size_t size), void *arg,

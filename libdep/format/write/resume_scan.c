@@ -21,7 +21,7 @@ static struct dep_resume_thread *thread_of(struct dep_resume_scan *s, u32 serial
 
 /* ---- the log ---- */
 
-/* Skip what readers skip. */
+/* Admit the valid descriptors of a frame; readers skip the invalid descriptors, too. */
 static int take_descriptors(struct dep_resume_scan *s, const struct dep_log_entry *fr)
 {
 	struct dep_resume_process *p = process_of(s, fr->process);
@@ -93,7 +93,7 @@ static int take_thread(struct dep_resume_scan *s, const struct dep_log_entry *fr
 	return 0;
 }
 
-/* Removed segments are counted, too. */
+/* Count the removed segments of each thread as stored: indexes and chains continue after them. */
 static int take_trim(struct dep_resume_scan *s, const struct dep_log_entry *fr)
 {
 	const struct dep_wire_trim *w = fr->payload;
@@ -114,7 +114,7 @@ static int take_trim(struct dep_resume_scan *s, const struct dep_log_entry *fr)
 	return 0;
 }
 
-/* What a MARK names is on the disk and need not be checked. */
+/* Note for each thread the segments that a MARK names: they are on the disk and need no check. */
 static int take_mark(struct dep_resume_scan *s, const struct dep_log_entry *fr)
 {
 	const struct dep_wire_mark *w = fr->payload;
@@ -183,7 +183,7 @@ int dep_resume_log(struct dep_resume_scan *s)
 			return err;
 		s->log_end = fr->end;
 	}
-	/* Valid frames may follow; a reader would not find frames appended after them. */
+	/* The scan has not reached the end, so a reader would not find frames appended there. */
 	if (scan.gave_up)
 		return dep_fail(-EBADMSG, "%s is damaged in too many places", DEP_LOG_NAME);
 	s->w->log.seed = scan.fmt.seed;
@@ -197,7 +197,7 @@ int dep_resume_log(struct dep_resume_scan *s)
 	return 0;
 }
 
-/* The build-ids in the frames after s->last, sorted by file. */
+/* Collect the BUILD_ID frames after s->last, sorted by file. */
 static int build_ids_after(const struct dep_resume_scan *s, struct dep_table *ids)
 {
 	const struct dep_log_entry *fr;
@@ -289,7 +289,7 @@ static int take_segments(struct dep_resume_scan *s)
 	return 0;
 }
 
-/* Is it named by a MARK, or are its columns valid?  Return: 1: neither. */
+/* Check the columns of @g, unless a MARK names it.  Return: 1 if they are damaged. */
 static int check_segment(struct dep_resume_scan *s, int fd, const struct dep_segment *g)
 {
 	const struct dep_chain *c = dep_table_find(&s->w->chains, sizeof(*c), g->thread);
@@ -304,9 +304,9 @@ static int check_segment(struct dep_resume_scan *s, int fd, const struct dep_seg
 }
 
 /*
- * After a power failure, a segment that no MARK names can have its header on the disk without its
- * columns.  Remove such segments from the list: their threads do not have them.
- * dep_writer_resume() overwrites their headers, so that readers do not find them, either.
+ * After a power failure, a segment that no MARK names can have its header on the disk, but not its
+ * columns.  Remove such segments from the list, as if they had never been stored, and add them to
+ * s->damaged: dep_writer_resume() overwrites their headers, so that readers do not find them.
  */
 static int take_off_damaged(struct dep_resume_scan *s, int fd)
 {
@@ -338,7 +338,7 @@ static u64 end_of(const struct dep_seg_list *l)
 	return g ? g->offset + g->stored_bytes : sizeof(struct dep_file_header);
 }
 
-/* Remove segments that are not whole from the end of the list. */
+/* Remove segments with incomplete columns from the end of the list. */
 static int drop_unfinished(const struct dep_format *fmt, struct dep_seg_list *l, int fd)
 {
 	struct dep_seg_header h;
@@ -366,7 +366,7 @@ int dep_resume_segments(struct dep_resume_scan *s, int fd, u32 number, u64 size,
 	if (err)
 		return err;
 	if (last) {
-		/* What follows the last segment was counted as torn, but is cut off. */
+		/* Data after the last segment was counted as damage, but will be cut off. */
 		if (size > end_of(l))
 			l->torn--;
 		err = drop_unfinished(&s->w->fmt, l, fd);

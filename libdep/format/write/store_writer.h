@@ -21,14 +21,14 @@ struct dep_writer;
  * @compress_level: level of zstd, or 0 for the default.  DEP_LEVEL_QUICK compresses the control
  *	column with LZ4 and leaves value columns uncompressed.
  *
- * The store is in use until it is closed: no other writer can continue it.
+ * The writer locks the store until it closes the store: no other writer can open it.
  *
  * Return: 0 or a negative errno; -EEXIST if @dir exists.
  */
 int dep_writer_create(struct dep_writer **w, const char *dir, const struct dep_meta *meta,
 		      int compress_level);
 int dep_writer_process(struct dep_writer *w, const struct dep_process *p);
-/** dep_writer_process_end() - store @p's end_ns, built and translate_ns; @p->serial names it */
+/** dep_writer_process_end() - store end_ns, built and translate_ns of process @p->serial */
 int dep_writer_process_end(struct dep_writer *w, const struct dep_process *p);
 int dep_writer_thread(struct dep_writer *w, const struct dep_thread *t);
 int dep_writer_thread_end(struct dep_writer *w, const struct dep_thread *t);
@@ -38,18 +38,19 @@ int dep_writer_thread_end(struct dep_writer *w, const struct dep_thread *t);
  *
  * Must be called before the segments that contain ids of these descriptors.
  *
- * Return: 0 or a negative errno; -EBADMSG if a descriptor is invalid (stream.h): it and all
- * that follow are not stored.
+ * Return: 0 or a negative errno; -EBADMSG if a descriptor is invalid (stream.h): this descriptor
+ * and all after it are not stored.
  */
 int dep_writer_descriptors(struct dep_writer *w, uint32_t process, const void *data, size_t size);
 
 /**
  * dep_writer_segment() - store one chunk of thread @thread
- * @chunk: its published state.  For the unpublished chunk of a killed thread, the caller makes
- *	one up, with @fill from dep_writer_scan().
+ * @chunk: state of the chunk as published.  For the unpublished chunk of a killed thread, the
+ *	caller sets the fields, @fill by dep_writer_scan().
  * @body: chunk->fill bytes
  *
- * If the body does not parse, it is stored up to the first bad record, and this is counted.
+ * If the body does not parse, it is stored up to the first bad record, and the rest is counted as
+ * lost.
  */
 int dep_writer_segment(struct dep_writer *w, uint32_t thread, const struct adept_chunk *chunk,
 		       const void *body);
@@ -60,10 +61,10 @@ int dep_writer_segment(struct dep_writer *w, uint32_t thread, const struct adept
  * Return: the offset of the first zero id, unknown id, or cut record; at most @size.
  */
 uint32_t dep_writer_scan(struct dep_writer *w, const void *body, uint32_t size);
-uint64_t dep_writer_bytes(const struct dep_writer *w);	/* on disk so far */
+uint64_t dep_writer_bytes(const struct dep_writer *w);	/* size of log and segment files so far */
 int dep_writer_message(struct dep_writer *w, const char *text);
 /**
- * dep_writer_mark() - flush the store to the disk, and log a mark that says so
+ * dep_writer_mark() - sync the store, then log a MARK frame: all segments so far are on the disk
  *
  * Does nothing for a temporary store, or if nothing was stored since the last mark.  After an
  * error the caller should close the store, since the disk's state is unknown.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The writer.  What it has written is a readable store at any time: the log and the segment files
+ * The writer of a store.  Its files are a readable store at any time: the log and the segment files
  * grow only by whole frames and segments, a failed write is undone, and a fragment's descriptor is
  * in the log before the first segment that needs it.
  */
@@ -21,8 +21,8 @@
 #include "writer.h"
 
 /*
- * Default level of zstd.  Compression takes less time than the rest of packing (delta.h).  Measured
- * on gzip, perl, python3 and cc1: level -1 is 5 % faster and its stores are 15 % larger.
+ * Default level of zstd.  Compression takes less time than coding the differences (delta.h).  On
+ * gzip, perl, python3 and cc1, level -1 is 5 % faster, but makes stores 15 % larger.
  */
 #define DEFAULT_LEVEL	1
 
@@ -87,14 +87,14 @@ int dep_writer_leave_file(struct dep_writer *w)
 	if (size)
 		w->file_size = size;
 	if (!rolled || !size)
-		return dep_fail(-ENOMEM, "files of segments");
+		return dep_fail(-ENOMEM, "cannot enlarge the list of segment files");
 	w->file_size[w->seg_number] = w->seg.size;
 	w->closed_bytes += w->seg.size;
 	w->rolled[w->nrolled++] = w->seg.fd;
 	return 0;
 }
 
-/* Sync the header before the name: a file whose name is on the disk has a valid header. */
+/* Sync a new file's header before its name: a file whose name is on the disk has a header. */
 static int sync_new(struct dep_writer *w, int fd, const char *name)
 {
 	int err;
@@ -155,7 +155,7 @@ struct dep_writer *dep_writer_new(const char *dir, const struct dep_meta *meta, 
 	return w;
 }
 
-/* Make the directory, which must not exist, and open it. */
+/* Create the directory of the store, which must not exist yet, and open it. */
 static int make_directory(struct dep_writer *w)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -203,8 +203,8 @@ int dep_writer_create(struct dep_writer **out, const char *dir, const struct dep
 
 	*out = NULL;
 	if (meta->shared && meta->temporary)
-		return dep_fail(-EINVAL, "a temporary store is not shared");
-	/* fchown() takes this value for "leave the group as it is". */
+		return dep_fail(-EINVAL, "a temporary store cannot be shared");
+	/* For fchown() this number means: do not change the group. */
 	if (meta->shared && meta->group == UINT32_MAX)
 		return dep_fail(-EINVAL, "there is no group %u", meta->group);
 	w = dep_writer_new(dir, meta, compress_level);
@@ -215,7 +215,7 @@ int dep_writer_create(struct dep_writer **out, const char *dir, const struct dep
 		err = make_directory(w);
 	if (err)
 		goto out_free;
-	/* The program waits for this call, so nothing is synced here: the first MARK does that. */
+	/* The recorded program waits for this call, so leave syncing to the first MARK. */
 	w->unnamed = !meta->temporary;
 	err = make_log(w);
 	if (!err)
@@ -347,7 +347,7 @@ int dep_writer_message(struct dep_writer *w, const char *text)
 	});
 }
 
-/* Begin a new file if the current one has reached its size. */
+/* Begin a new segment file if @more bytes would make the current file larger than w->roll. */
 int dep_writer_roll(struct dep_writer *w, u64 more)
 {
 	if (w->seg.size + more <= w->roll || w->seg.size <= sizeof(struct dep_file_header))

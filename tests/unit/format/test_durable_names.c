@@ -320,7 +320,7 @@ void names_at_resume(void **state)
 			if (strcmp(names[i], "segments.009"))
 				expect_named(err, names[i], kind);
 			else
-				expect_named(err, "files of segments are missing", kind);
+				expect_named(err, "segment files are missing", kind);
 			if (!err)
 				assert_int_equal(close_writer(w, NULL, 0), 0);
 			dep_resume_free(&r);

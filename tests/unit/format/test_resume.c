@@ -382,7 +382,7 @@ static void discarded(void **state)
 	assert_int_equal(v->state, DEP_VERDICT_INCOMPLETE);
 	assert_int_equal(v->ndefects, 1);
 	assert_int_equal(v->defect[0].kind, DEP_DEFECT_LOSS);
-	assert_string_equal(v->defect[0].text, "192 bytes were not kept");
+	assert_string_equal(v->defect[0].text, "192 bytes were not stored");
 	dep_store_close(st);
 	free(body);
 	scratch_remove(dir);

@@ -192,14 +192,14 @@ static void thread_ends(void **state)
 	expect_defect(dir, DEP_DEFECT_THREAD, "thread 101 is not recorded from some moment on");
 	scratch_remove(dir);
 	ended_store(vi, dir, sizeof(dir), &parts_meta, DEP_END_UNKNOWN, &e);
-	expect_defect(dir, DEP_DEFECT_THREAD, "thread 102: its end was not seen");
+	expect_defect(dir, DEP_DEFECT_THREAD, "thread 102: its end was not recorded");
 	scratch_remove(dir);
 	/* No THREAD_END at all. */
 	scratch_name(dir, sizeof(dir));
 	w = parts_write(dir, &parts_meta, &vi->stream, DEP_END_WHOLE);
 	assert_int_equal(dep_writer_thread(w, &t), 0);
 	assert_int_equal(dep_writer_close(w, &e), 0);
-	expect_defect(dir, DEP_DEFECT_THREAD, "thread 9: its end was not seen");
+	expect_defect(dir, DEP_DEFECT_THREAD, "thread 9: its end was not recorded");
 	scratch_remove(dir);
 }
 
@@ -331,7 +331,7 @@ static void not_closed(void **state)
 	assert_int_equal(dep_writer_create(&w, dir, &m, 0), 0);
 	assert_int_equal(judge(dir), DEP_VERDICT_RECORDING);
 	dep_writer_discard(w);
-	expect_defect(dir, DEP_DEFECT_UNCLOSED, "what was recorded last is missing");
+	expect_defect(dir, DEP_DEFECT_UNCLOSED, "the data recorded last is missing");
 	scratch_remove(dir);
 
 	w = parts_write(dir, &m, &vi->stream, DEP_END_WHOLE);
@@ -339,7 +339,7 @@ static void not_closed(void **state)
 	assert_true(dep_store_in_use(dir));
 	dep_writer_discard(w);
 	assert_false(dep_store_in_use(dir));
-	expect_defect(dir, DEP_DEFECT_UNCLOSED, "all was on the disk up to 0.");
+	expect_defect(dir, DEP_DEFECT_UNCLOSED, "all data was on the disk up to 0.");
 	assert_int_equal(dep_store_open(&s, dir), 0);
 	sure = dep_store_verdict(s)->sure_ns;
 	assert_true(sure >= begin && sure <= now_ns());
