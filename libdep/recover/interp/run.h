@@ -93,7 +93,7 @@ struct dep_interp {
 	const struct dep_tracer *tracer;
 	struct dep_filter *filter;	/* NULL: all references are emitted */
 	bool more;		/* a segment follows, so accesses can stay deferred until then */
-	size_t reserve;		/* number of items for which room was made, dep_interp_reserve() */
+	size_t reserve;		/* number of items for which the last call made room */
 	int failed;		/* error that occurred in a function that cannot return it */
 	bool filtered;			/* run filtered programs where possible, else whole ones */
 	struct dep_jit *jit;		/* NULL: no machine code; else @filtered is set, too */
@@ -103,7 +103,7 @@ struct dep_interp {
 	const u64 *vec[2];	/* last stored index vector and mask vector */
 	u64 kreg;		/* last stored opmask register */
 	u16 known;		/* mask of the registers whose slots are valid */
-	/* exit taken last; NULL: pc, last_pc and after_syscall are up to date (dep_settle_exit()) */
+	/* last exit; NULL: dep_settle_exit() has set pc, last_pc and after_syscall from it */
 	const struct dep_exit_info *exit;
 	u64 pc;			/* pc of the next instruction, 0: unknown */
 	u64 last_pc;		/* pc of the last instruction, 0: unknown */
@@ -147,7 +147,7 @@ static inline int dep_interp_reserve(struct dep_interp *r, const struct dep_prog
 	return dep_batch_room(&r->out, r->reserve);
 }
 
-/** dep_interp_room() - make room for @n items of one operation; 0 or the error of dep_batch_room() */
+/** dep_interp_room() - make room for @n items of an operation; 0 or dep_batch_room()'s error */
 static inline int dep_interp_room(struct dep_interp *r, size_t n)
 {
 	r->reserve = r->reserve < n ? n : r->reserve;
