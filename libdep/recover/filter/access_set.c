@@ -178,7 +178,7 @@ static u64 set_bits(struct dep_access_page *p, u32 from, u32 to, bool write, boo
 		bits = part_of(i, from, to);
 		if (bits & ~(write ? p->wrote[i] : p->read[i]))
 			words |= 1ull << i;
-		/* An access that is not deferred is emitted now: mark the bytes that are new. */
+		/* An access that is not deferred is emitted now: mark its new bytes as emitted. */
 		if (!later) {
 			p->emitted[i].read |= bits & ~p->read[i];
 			p->emitted[i].wrote |= write ? bits & ~p->wrote[i] : 0;

@@ -39,7 +39,7 @@ static int is_cmpxchg(const struct x86_insn *in)
 	       ((in->opcode & 0xfe) == 0xb0 || in->opcode == 0xc7);
 }
 
-/* True for add, sub, inc and dec: a locked one may count. */
+/* True for add, sub, inc and dec: with a lock prefix, they can increment an atomic counter. */
 static int is_count(const struct x86_insn *in)
 {
 	u32 op = in->opcode, reg = in->modrm >> 3 & 7;

@@ -60,7 +60,7 @@ static bool has_mask(const struct dep_site *at)
 	return at->in->enc == X86_EVEX ? at->kreg : at->vec[1] >= at->in->mem[0].size;
 }
 
-/* Set the constant part of an address.  Only in DEP_O_REF0 it is relative to the base. */
+/* Set the constant part of an address.  It is relative to the base only in DEP_O_REF0. */
 static int set_disp(struct dep_builder *b, struct dep_site *at, const struct x86_mem *m,
 		    struct dep_op *ref)
 {
