@@ -118,7 +118,7 @@ static int apply_event(struct dep_interp *r, const struct dep_cursor *at, u32 id
 		*pc = sig->pc;
 		/* fall through */
 	case ADEPT_EV_SIGRETURN:
-		/* A context event follows, possibly in the next chunk. */
+		/* No register is known until the next context event, maybe in the next segment. */
 		r->known = 0;
 		break;
 	case ADEPT_EV_FSBASE:
@@ -261,7 +261,7 @@ static int run_all(struct dep_interp *r, struct dep_cursor *at)
 	if (!err && r->columns->h.tail.frag)
 		err = dep_run_tail(r, at, head);
 	else if (!err && r->columns->h.tail_values)
-		err = dep_fail(-EBADMSG, "there are values of an unfinished record, but no record");
+		err = dep_fail(-EBADMSG, "values of an unfinished record, but no such record");
 	if (!err && r->value != at->value_end)
 		err = dep_fail(-EBADMSG, "%zd values remain after the last record",
 			       at->value_end - r->value);

@@ -51,7 +51,7 @@ static inline void dep_take_exit(struct dep_interp *r, const struct dep_exit_inf
 
 /* ---- exits.c ---- */
 
-/** dep_fragment_program() - the program of the fragment whose first exit is @id */
+/** dep_fragment_program() - get the program of the fragment with first exit @id; 0 or an error */
 int dep_fragment_program(struct dep_interp *r, u32 id, const struct dep_program **out);
 /** dep_exit_find() - find an exit by its id and compile its fragment if needed; 0 or an error */
 int dep_exit_find(struct dep_interp *r, u32 id, const struct dep_exit_info **out);

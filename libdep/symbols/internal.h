@@ -21,7 +21,7 @@
 #define DEP_NO_INDEX DEP_SPAN_NONE
 #define DEP_INSTANCES 4096u	/* maximum of a process; only a forged store has more */
 
-/* ---- a file ---- */
+/* ---- mapped files ---- */
 
 struct dep_load {		/* a segment of an ELF file: program header of type PT_LOAD */
 	u64 vaddr, memsz, offset, filesz;
@@ -62,7 +62,7 @@ struct dep_elf_symbols {
 	/* for each symbol: index in its table * DEP_ELF_TABLES + number of the table */
 	u32 *sym;
 	u32 n, room;
-	struct dep_spans code, data;	/* values: indexes in @sym */
+	struct dep_spans code, data;	/* ranges with indexes in @sym as values */
 	struct dep_spans loose;		/* symbols without a size: code up to the next symbol */
 	struct dep_shown *shown;	/* hash table by symbol: cache of dep_symbol_name() */
 	u32 nshown, shown_room;
@@ -88,7 +88,7 @@ struct dep_unit {
 	bool built;		/* dep_unit_build() was called */
 	struct dep_func *func;
 	u32 nfuncs, room;
-	struct dep_spans code;	/* values: indexes of @func */
+	struct dep_spans code;	/* code ranges with indexes in @func as values */
 	struct dep_scopes scopes;
 	const char *raw_file, *file;	/* cache of the last path: libdw's, and as absolute path */
 };
@@ -103,7 +103,7 @@ struct dep_var {
 struct dep_vars {
 	struct dep_var *var;
 	u32 n, room;
-	struct dep_spans data;	/* values: indexes of @var */
+	struct dep_spans data;	/* ranges of variables, with indexes in @var as values */
 	struct dep_scopes scopes;
 	const void **atomic;	/* addresses of the DIEs of std::atomic types, sorted */
 	size_t natomic, atomic_room;
@@ -120,7 +120,7 @@ struct dep_image {
 	Dwarf *dw;
 	struct dep_unit *unit;
 	u32 nunits;
-	struct dep_spans units;	/* values: indexes of @unit */
+	struct dep_spans units;	/* code ranges with indexes in @unit as values */
 	struct dep_elf_symbols syms;
 	struct dep_vars vars;
 	/* reading of this part was tried, successfully or not */

@@ -340,7 +340,7 @@ static struct dep_access_page *entry_of(struct dep_access_set *s, u64 addr, u8 w
 	return p;
 }
 
-/* Return: 1 if any byte was new, else 0; or -ENOMEM. */
+/* Add an access to the set.  Return: 1 if any byte was new, else 0; or -ENOMEM. */
 static int note(struct dep_access_set *s, const struct dep_filter_access *a, bool later)
 {
 	u64 addr = a->addr, size = a->size, words;

@@ -85,7 +85,7 @@ struct dep_access_set {
 	struct dep_access_page *later;	/* list of pages with deferred accesses */
 };
 
-/** dep_access_set_init() - 0 or -ENOMEM; call dep_access_set_free() in both cases */
+/** dep_access_set_init() - make an empty set; 0 or -ENOMEM; dep_access_set_free() in both cases */
 int dep_access_set_init(struct dep_access_set *s);
 void dep_access_set_free(struct dep_access_set *s);
 

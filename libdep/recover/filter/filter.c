@@ -161,7 +161,7 @@ void dep_filter_timestamp(struct dep_filter *s, u32 how)
 		s->unheard = how;
 		return;
 	}
-	/* The references of the instruction follow. */
+	/* After this first timestamp, the references of the instruction follow. */
 	s->fence = how & DEP_TK_FENCE;
 	s->counts = dep_filter_may_count(s, how);
 	if (!s->counts)

@@ -113,8 +113,8 @@ struct dep_filter {
 	u8 watched[256];	/* number of checks for wait loops, by hash of the fragment */
 	bool all;		/* inside a locked instruction: emit all references */
 	bool counts;		/* the locked instruction may increment an atomic counter */
-	bool fence;		/* the locked instruction is a fence: its word does not matter */
-	u32 unheard;		/* DEP_TK_* of a muted first timestamp, or DEP_FILTER_NOTHING */
+	bool fence;		/* the locked instruction is a fence: its word is not atomic */
+	u32 unheard;		/* flags DEP_TK_* of a muted timestamp, or DEP_FILTER_NOTHING */
 	bool muted;		/* inside a hooked function whose accesses are dropped */
 	bool unsure;		/* the thread may be in hooked functions that are not in call[] */
 	u32 ncalls;
@@ -132,7 +132,7 @@ struct dep_filter {
 	struct dep_ahead *ahead;	/* owned by the segment loader */
 };
 
-/** dep_filter_init() - 0 or -ENOMEM; call dep_filter_free() in both cases; @thread: not 0 */
+/** dep_filter_init() - set up; 0 or -ENOMEM; dep_filter_free() in both cases; @thread: not 0 */
 int dep_filter_init(struct dep_filter *s, const struct dep_process_filter *scope, u32 thread);
 void dep_filter_free(struct dep_filter *s);
 /** dep_filter_copy() - copy, with an empty access set, to recover data again; 0 or -ENOMEM */
@@ -142,7 +142,7 @@ int dep_filter_copy(struct dep_filter *to, const struct dep_filter *from);
 void dep_filter_new_interval(struct dep_filter *s);
 /** dep_filter_reset() - begin an interval after missing data: the thread's calls are unknown */
 void dep_filter_reset(struct dep_filter *s);
-/** dep_filter_left() - forget the active calls of hooked functions */
+/** dep_filter_left() - assume that the active calls of hooked functions have ended */
 void dep_filter_left(struct dep_filter *s);
 /** dep_filter_passes() - must deferred accesses be flushed before dep_filter_function()? */
 bool dep_filter_passes(const struct dep_filter *s, const struct dep_function_call *f);

@@ -44,7 +44,7 @@ void dep_word_set_free(struct dep_word_set *p)
 	pthread_mutex_destroy(&p->lock);
 }
 
-/* The slot of a page, or the free slot where it belongs. */
+/* Return: the slot of page @number, or the free slot in which the page would be. */
 static struct page **slot_of(struct dep_word_set_table *t, u64 number)
 {
 	size_t i = (size_t)(number * 0x9e3779b97f4a7c15ull >> 20) & (t->room - 1);

@@ -202,9 +202,9 @@ static void address(struct code *c, const struct ref *r, const struct dep_op *op
 /* Emit a jump that is taken if not all @bits are set in rdi.  Return: the jump, to be filled in. */
 static u8 *if_not_all(struct emit *e, u64 bits)
 {
-	jit_reg(e, 1, 0xf7, 2, X86_RDI);	/* not */
+	jit_reg(e, 1, 0xf7, 2, X86_RDI);	/* not rdi */
 	if (bits <= 0x7fffffff) {
-		jit_reg(e, 0, 0xf7, 0, X86_RDI);	/* test */
+		jit_reg(e, 0, 0xf7, 0, X86_RDI);	/* test edi, imm32 */
 		emit32(e, (u32)bits);
 	} else {
 		emit_mov_imm64(e, X86_R8, bits);
@@ -245,7 +245,7 @@ static void word(struct code *c, s32 map)
 	}
 	jit_index(c->e, 1, 0x8b, X86_RDI, X86_RSI, X86_RDX, 3, map);
 	jit_reg(c->e, 0, 0x89, X86_RAX, X86_RCX);
-	jit_reg(c->e, 1, 0xd3, 5, X86_RDI);	/* shr cl */
+	jit_reg(c->e, 1, 0xd3, 5, X86_RDI);	/* shr rdi, cl */
 }
 
 #define READ	((s32)offsetof(struct dep_access_page, read))
@@ -411,7 +411,8 @@ static void begin(struct code *c, const u8 *counts)
 	jit_mem(e, 1, 0x3b, X86_RAX, X86_RBX, IN_RUN(state.value_end));
 	jit_branch_if(e, CC_A, c->exits->record);
 	if (c->p->entry_mask) {
-		jit_mem(e, 0, 0xf7, 0, X86_RBX, IN_RUN(state.unknown));		/* test */
+		/* test dword [state.unknown], entry_mask */
+		jit_mem(e, 0, 0xf7, 0, X86_RBX, IN_RUN(state.unknown));
 		emit32(e, c->p->entry_mask);
 		jit_branch_if(e, CC_NE, c->exits->record);
 	}
@@ -421,10 +422,10 @@ static void begin(struct code *c, const u8 *counts)
 		jit_mem(e, 0, 0xc7, 0, X86_R14, IN_FILTER(reads));
 		emit32(e, 0);
 	} else {
-		jit_mem(e, 0, 0xff, 0, X86_R14, IN_FILTER(quiet));	/* inc */
+		jit_mem(e, 0, 0xff, 0, X86_R14, IN_FILTER(quiet));	/* inc dword [quiet] */
 		jit_branch_if(e, CC_E, c->exits->quiet);
 	}
-	/* paddd xmm, [rip + ..] */
+	/* paddd xmm, [rip + ..]: add the counts of this record */
 	for (xmm = 0; xmm < 2; xmm++) {
 		emit8(e, 0x66);
 		emit8(e, 0x0f);
@@ -444,7 +445,8 @@ static void end(struct code *c)
 
 	if (x->words)
 		jit_imm(e, 1, OP_ADD, X86_R12, x->words * 8);
-	jit_mem(e, 0, 0xc7, 0, X86_RBX, IN_RUN(state.unknown));		/* mov */
+	/* mov dword [state.unknown], ~known */
+	jit_mem(e, 0, 0xc7, 0, X86_RBX, IN_RUN(state.unknown));
 	emit32(e, (u16)~x->known);
 	jit_mem(e, 1, 0x3b, X86_R13, X86_RBX, IN_RUN(state.control_end));
 	jit_branch_if(e, CC_AE, c->exits->end);
@@ -455,7 +457,7 @@ static void end(struct code *c)
 	jit_index(e, 0, 0x8b, X86_RAX, X86_RBP, X86_RAX, 2, 0);
 	/* A record without code has offset 0, where shared code returns to C. */
 	jit_reg(e, 1, 0x01, X86_R15, X86_RAX);
-	jit_reg(e, 0, 0xff, 4, X86_RAX);	/* jmp */
+	jit_reg(e, 0, 0xff, 4, X86_RAX);	/* jmp rax */
 }
 
 /*
@@ -467,7 +469,7 @@ static u8 *look_after(struct emit *e, s32 map, u64 bits)
 	if (!bits)
 		return NULL;
 	jit_index(e, 1, 0x8b, X86_RDI, X86_RSI, X86_RDX, 0, map);
-	jit_reg(e, 1, 0xd3, 5, X86_RDI);	/* shr cl */
+	jit_reg(e, 1, 0xd3, 5, X86_RDI);	/* shr rdi, cl */
 	return if_not_all(e, bits);
 }
 
@@ -504,7 +506,7 @@ static void emit_slow(struct emit *e, const struct dep_jit_exits *exits, const s
 	if (r->high - r->low > 1)
 		emit_after(e, r);
 	come_here(e, r->no_entry);
-	/* lea rsi, [rip + ..] */
+	/* lea rsi, [rip + ..]: the address of r->data */
 	jit_opcode(e, 1, 0x8d, X86_RSI, 0, 0);
 	emit8(e, 0x05 | X86_RSI << 3);
 	emit32(e, 0);

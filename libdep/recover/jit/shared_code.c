@@ -54,7 +54,7 @@ static void emit_call(struct emit *e, u64 function)
 	jit_mem(e, 1, 0x8d, X86_RDI, X86_RBX,
 		-(s32)offsetof(struct dep_interp, slot) - JIT_SLOT_BIAS);
 	emit_mov_imm64(e, X86_RAX, function);
-	jit_reg(e, 0, 0xff, 2, X86_RAX);	/* call */
+	jit_reg(e, 0, 0xff, 2, X86_RAX);	/* call rax */
 	move_counts(e, 0x6f, 0, IN_RUN(state.count[0]));
 	move_counts(e, 0x6f, 1, IN_RUN(state.count[4]));
 	constants(e);
@@ -80,7 +80,7 @@ const u8 *dep_jit_emit_shared(struct emit *e, struct dep_jit_exits *x)
 
 	x->middle = leave;
 	x->quiet = e->p;
-	jit_mem(e, 0, 0xff, 1, X86_R14, IN_FILTER(quiet));	/* dec */
+	jit_mem(e, 0, 0xff, 1, X86_R14, IN_FILTER(quiet));	/* dec dword [quiet] */
 	jit_branch(e, x->record);
 
 	x->slow = e->p;
@@ -91,7 +91,7 @@ const u8 *dep_jit_emit_shared(struct emit *e, struct dep_jit_exits *x)
 
 	enter = e->p;
 	push_kept(e);
-	/* lea rbx, [rdi + ..] */
+	/* lea rbx, [rdi + ..]; rdi is the dep_interp */
 	jit_mem(e, 1, 0x8d, X86_RBX, X86_RDI,
 		(s32)offsetof(struct dep_interp, slot) + JIT_SLOT_BIAS);
 	jit_mem(e, 1, 0x8b, X86_R12, X86_RBX, IN_RUN(value));
@@ -102,6 +102,6 @@ const u8 *dep_jit_emit_shared(struct emit *e, struct dep_jit_exits *x)
 	clear_counts(e, 0);
 	clear_counts(e, 1);
 	constants(e);
-	jit_reg(e, 0, 0xff, 4, X86_RSI);	/* jmp */
+	jit_reg(e, 0, 0xff, 4, X86_RSI);	/* jmp rsi: to the code of the record */
 	return enter;
 }

@@ -32,7 +32,7 @@ void *dep_builder_add(struct dep_builder *b, struct dep_vector *v, size_t size)
 
 struct dep_op *dep_add_op(struct dep_builder *b, u8 code, u64 pc)
 {
-	static _Thread_local struct dep_op waste;	/* used when b->err is set */
+	static _Thread_local struct dep_op waste;	/* dummy, returned if there is no memory */
 	struct dep_op *op = dep_builder_add(b, &b->op, sizeof(*op));
 
 	if (!op)

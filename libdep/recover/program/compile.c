@@ -66,7 +66,7 @@ static int is_fence(const struct x86_insn *in)
 		return 0;
 	if (in->mem[0].base != X86_RSP || in->mem[0].index != X86_NONE)
 		return 0;
-	/* add, or, sub, xor; and */
+	/* and with -1; or add, or, sub, xor with 0 */
 	return in->imm ? reg == 4 && in->imm == -1 : reg < 2 || reg == 5 || reg == 6;
 }
 
@@ -257,7 +257,7 @@ static int add_insn(struct dep_builder *b, struct dep_site *at, const struct ade
 	if (err)
 		return err;
 	insn = (struct dep_insn *)b->insn.item + b->insn.n - 1;
-	insn->op_end = (u16)b->op.n;	/* dep_program_make() refuses more operations */
+	insn->op_end = (u16)b->op.n;	/* fits: dep_program_make() rejects larger programs */
 	insn->known = b->known;
 	return 0;
 }

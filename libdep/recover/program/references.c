@@ -149,7 +149,7 @@ static int add_string(struct dep_builder *b, struct dep_site *at, const struct a
 			s->other = s->base[i];
 	}
 	if (in->nmem == 1 && s->base[0] != s->ptr)
-		return corrupt(b, at, "the recorded pointer register is not the instruction's");
+		return corrupt(b, at, "the instruction does not use the recorded pointer register");
 	insn = (struct dep_insn *)b->insn.item + b->insn.n - 1;
 	insn->flags |= DEP_I_STRING;
 	insn->string = (u16)(b->unusual.n - 1);

@@ -65,7 +65,7 @@ bool dep_type_peel(Dwarf_Die *type, bool *atomic)
 	for (i = 0; i < MAX_QUALIFIERS; i++) {
 		tag = dwarf_tag(type);
 		if (!is_qualifier(tag)) {
-			/* The definition may be in a type unit. */
+			/* A declaration can refer to its definition in a type unit. */
 			if (!dwarf_hasattr(type, DW_AT_signature) ||
 			    !dep_die_ref(type, DW_AT_signature, &next))
 				return true;
