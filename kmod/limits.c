@@ -10,11 +10,11 @@
 
 static unsigned int total_mb;
 module_param(total_mb, uint, 0644);
-MODULE_PARM_DESC(total_mb, "Maximum memory of all sessions, in MiB (default: half of the memory)");
+MODULE_PARM_DESC(total_mb, "Maximum memory of all sessions, in MiB (default: 1/2 of memory)");
 
 static unsigned int user_mb;
 module_param(user_mb, uint, 0644);
-MODULE_PARM_DESC(user_mb, "Maximum memory of a user's sessions, in MiB (default: a quarter)");
+MODULE_PARM_DESC(user_mb, "Maximum memory of a user's sessions, in MiB (default: 1/4 of memory)");
 
 static unsigned int user_sessions = 1024;
 module_param(user_sessions, uint, 0644);

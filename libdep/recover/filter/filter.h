@@ -74,7 +74,7 @@ enum dep_filtered { DEP_FILTER_DROP, DEP_FILTER_EMIT, DEP_FILTER_FLUSH_THEN_EMIT
 #define DEP_FILTER_CODES	8u
 /* A thread that reads the same word this often, and writes nothing, waits for another thread. */
 #define DEP_FILTER_SPINS	8u
-/* Number of references of an interval that are emitted at once; later ones are deferred. */
+/* Number of references of an interval that are emitted immediately; later ones are deferred. */
 #define DEP_FILTER_SINGLY	8u
 /* Number of the last deferred reads that a flush also emits one by one. */
 #define DEP_FILTER_LAST		8u
@@ -104,7 +104,7 @@ struct dep_filter {
 	const struct dep_process_filter *scope;
 	u32 thread;		/* number of the thread, not 0 */
 	struct dep_access_set seen;	/* bytes accessed in this interval */
-	u32 singly;		/* number of references emitted at once in this interval */
+	u32 singly;		/* number of references emitted immediately in this interval */
 	u32 nlast, first;	/* number of reads put into last[]; index of the next one to emit */
 	struct dep_ref last[DEP_FILTER_LAST];	/* ring of the last deferred reads */
 	u32 reads;		/* number of reads since the last write */

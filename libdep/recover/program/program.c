@@ -131,8 +131,8 @@ static int fill_exit(struct dep_program *p, const struct dep_details *in,
 		return dep_fail(-EBADMSG, "fragment %u: an exit lacks a store of an executed "
 				"instruction", p->d->first_exit);
 	if (x->mask & ~cut.known)
-		return dep_fail(-EBADMSG, "fragment %u: register mask %#x of an exit has more "
-				"registers than known ones, %#x", p->d->first_exit, x->mask,
+		return dep_fail(-EBADMSG, "fragment %u: the register mask %#x of an exit includes "
+				"unknown registers (known: %#x)", p->d->first_exit, x->mask,
 				cut.known);
 	out->program = p;
 	out->op_end = (u16)cut.op;
