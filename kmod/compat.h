@@ -9,14 +9,14 @@
 #include <linux/fs.h>
 #include <linux/mm.h>
 
-/* 6.7: the header is another one. */
+/* Linux 6.7 moved the declarations of io_uring commands to another header. */
 #if ADEPT_LINUX < 607
 #include <linux/io_uring.h>
 #else
 #include <linux/io_uring/cmd.h>
 #endif
 
-/* 6.3: flags of a mapping are changed by functions. */
+/* Linux 6.3 introduced functions to change the flags of a mapping. */
 #if ADEPT_LINUX < 603
 static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 {
@@ -29,14 +29,14 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 }
 #endif
 
-/* 6.3: struct mnt_idmap in inode operations. */
+/* Linux 6.3 replaced struct user_namespace by struct mnt_idmap in inode operations. */
 #if ADEPT_LINUX < 603
 #define adept_idmap user_namespace
 #else
 #define adept_idmap mnt_idmap
 #endif
 
-/* 6.6: a fault can hold the lock of the mapping instead of that of the address space. */
+/* Since Linux 6.6, a fault can hold the lock of the mapping instead of the address space's lock. */
 static inline void adept_fault_unlock(struct vm_fault *vmf)
 {
 #if ADEPT_LINUX < 606
@@ -46,7 +46,7 @@ static inline void adept_fault_unlock(struct vm_fault *vmf)
 #endif
 }
 
-/* 6.6: a command's payload is in its submission entry. */
+/* Linux 6.6 moved the payload of an io_uring command to the submission queue entry. */
 static inline const void *adept_uring_payload(const struct io_uring_cmd *cmd)
 {
 #if ADEPT_LINUX < 606

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The consumer's commands, by ioctl and by io_uring. */
+/* The consumer's commands, which come by ioctl() or io_uring. */
 #include <linux/pid.h>
 #include <linux/uaccess.h>
 
@@ -18,8 +18,8 @@ static struct adept_ring *ring_of(struct adept_session *s, u32 slot, u32 id)
 }
 
 /*
- * Give one chunk back.  The ring cannot be freed meanwhile, since that needs consumer_lock, which
- * the caller holds.  Return: 1: its writer must be woken; 0; or a negative errno.
+ * Give one chunk back.  The caller holds consumer_lock, without which the ring cannot be freed.
+ * Return: 1 if the ring's writer must be woken, else 0; or a negative errno.
  */
 static int give_one(struct adept_session *s, const struct adept_give *g)
 {
@@ -45,8 +45,8 @@ static int give_one(struct adept_session *s, const struct adept_give *g)
 }
 
 /*
- * Give back a batch of chunks, then wake the writers.  A writer that was woken after its first
- * chunk could have to wait again before it got the second.
+ * Give back a batch of chunks, then wake the writers.  If a writer were woken after the first of
+ * several chunks, it might fill that chunk and sleep again before the next one is given back.
  */
 static int give_batch(struct adept_session *s, const struct adept_give *g, u32 n, u32 *given)
 {
@@ -105,7 +105,7 @@ static void take_one(struct adept_session *s, struct adept_ring *r, struct adept
 	};
 	adept_core_take(&r->core, i);
 	s->stats.taken++;
-	/* Round robin: the next chunk comes from another ring. */
+	/* Serve the rings round robin: the next chunk is taken from another ring. */
 	if (r->core.filled)
 		list_move_tail(&r->ready, &s->ready);
 	else
@@ -177,13 +177,13 @@ static int exchange(struct file *file, struct adept_exchange __user *arg, bool m
 }
 
 /*
- * Completes at once in every context.  The result is 0 or an error: Linux 6.1 treats a positive
- * result as a failure of the request.
+ * Handle a command of io_uring.  It always completes synchronously.  The result is 0 or an error,
+ * never positive: Linux 6.1 treats a positive result as a failure of the request.
  */
 int adept_consumer_uring(struct io_uring_cmd *cmd, unsigned int issue_flags)
 {
 	const struct adept_uring_cmd *u = adept_uring_payload(cmd);
-	u64 arg = READ_ONCE(u->arg);	/* user space may still write there */
+	u64 arg = READ_ONCE(u->arg);	/* user space can change it at any time */
 
 	if (READ_ONCE(u->reserved))
 		return -EINVAL;
@@ -220,12 +220,15 @@ static int flush(struct adept_session *s, const struct adept_slot_cmd *c)
 		return -ENOENT;
 	if (wake)
 		wake_up_interruptible_poll(&s->wq, EPOLLIN | EPOLLRDNORM);
-	/* A writer that waits on the slot has no LIVE ring any more. */
+	/* Wake a writer that waits for a chunk: its ring is no longer LIVE and gets none. */
 	wake_up(&s->slots[c->slot].wq);
 	return 0;
 }
 
-/* A ring that is not LIVE stays so, and consumer_lock excludes other readers. */
+/*
+ * Free a ring that is not LIVE.  session.lock is dropped between check and action: a ring never
+ * becomes LIVE again, and consumer_lock excludes other commands.
+ */
 static int reset(struct adept_session *s, const struct adept_slot_cmd *c)
 {
 	struct adept_ring *r;

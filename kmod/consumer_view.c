@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The consumer's read-only mappings (views): chunks, and their struct adept_chunk_info. */
+/* Views: the consumer's read-only mappings of chunks and of their struct adept_chunk_info. */
 #include <linux/mm.h>
 
 #include "adept.h"
 
-/* Get the page at @at in the data area; also map the other pages of its chunk that @vma covers. */
+/* Get the page at position @at, and map all pages of that chunk that @vma covers. */
 static struct page *data_page(struct adept_session *s, struct adept_ring *r,
 			      const struct adept_place *at, struct vm_area_struct *vma)
 {
@@ -21,8 +21,9 @@ static struct page *data_page(struct adept_session *s, struct adept_ring *r,
 }
 
 /*
- * view_lock keeps the ring on its slot until the page is mapped.  Only commands of the session's
- * own consumer hold it longer, for a bounded amount of work, so waiting need not be killable.
+ * Handle a page fault in a view.  view_lock keeps the ring on its slot until the page is mapped.
+ * The wait for it need not be killable: only commands of the session's own consumer hold it for
+ * long, and their work is bounded.
  */
 static vm_fault_t view_fault(struct vm_fault *vmf)
 {
@@ -73,8 +74,8 @@ static void view_close(struct vm_area_struct *vma)
 }
 
 /*
- * A split makes one more mapping.  Simultaneous splits in several address spaces can exceed the
- * limit by one each.
+ * Check whether a view can be split, which makes one more view.  No lock is held, so simultaneous
+ * splits in several address spaces can each exceed the limit by one.
  */
 static int view_may_split(struct vm_area_struct *vma, unsigned long addr)
 {
@@ -90,7 +91,7 @@ static const struct vm_operations_struct view_ops = {
 	.fault = view_fault,
 };
 
-/* Count a view.  Return: false: there are too many. */
+/* Count a new view.  Return: false: the session has too many views. */
 static bool count_view(struct adept_session *s)
 {
 	bool ok;

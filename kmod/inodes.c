@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * File system without names for the inodes of sessions.  Each session has an inode of its own, so
- * that unmapping a ring visits the mappings of this session only.
+ * Pseudo file system for the inodes of sessions.  Each session has an inode of its own, so that
+ * unmapping a ring visits only the mappings of that session.
  */
 #include <linux/file.h>
 #include <linux/module.h>
@@ -47,7 +47,7 @@ static struct file_system_type fs_type = {
 	.kill_sb = kill_anon_super,
 };
 
-/* Owner, mode and size cannot be changed. */
+/* Owner, mode and size of a session's inode cannot be changed. */
 static int refuse_setattr(struct adept_idmap *idmap, struct dentry *dentry, struct iattr *attr)
 {
 	return -EPERM;
@@ -75,7 +75,7 @@ struct file *adept_fs_file(struct adept_session *s)
 	inode->i_gid = current_egid();
 	inode->i_op = &inode_ops;
 	inode->i_fop = session_fops;
-	/* Such a file takes no reference to the module, but drops one when it is closed. */
+	/* alloc_file_pseudo() takes no reference to the module, but closing the file drops one. */
 	__module_get(THIS_MODULE);
 	file = alloc_file_pseudo(inode, mount, "adept", O_RDWR | O_CLOEXEC, session_fops);
 	if (IS_ERR(file)) {
@@ -86,7 +86,7 @@ struct file *adept_fs_file(struct adept_session *s)
 	s->inode = inode;
 	inode->i_private = s;
 out:
-	/* The file holds the mount from here on. */
+	/* Release the reference to the mount: the file has one of its own. */
 	simple_release_fs(&mount, &mount_count);
 	return file;
 }

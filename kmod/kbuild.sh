@@ -3,8 +3,8 @@
 # Run kbuild on a copy of the module's sources: kbuild.sh KDIR FOLDER [MAKE-ARGUMENT...]
 #
 # FOLDER has Kbuild and kmod/.  kbuild refuses a folder whose path contains white space, a colon or
-# %, and fails with = and a comma, among others.  From a path with any but the most usual characters
-# the sources are copied to a temporary folder, and the module is copied back.
+# %, and fails with = and a comma, among others.  If the path has any unusual character, the sources
+# are built in a temporary copy, and the module is copied back.
 set -eu
 kdir=$1
 folder=$(cd "$2" && pwd)
@@ -18,7 +18,7 @@ copy=$(mktemp -d "${KBUILD_TMPDIR:-/tmp}/adept-kbuild.XXXXXX")
 trap 'rm -rf "$copy"' EXIT
 trap 'exit 1' INT TERM
 cp -RL "$folder/." "$copy"
-# Object files of an earlier copy name its folder.
+# Object files contain the path of the temporary copy in which they were built: build them again.
 case " $* " in
 *" modules_install "*) set -- modules "$@" ;;
 esac

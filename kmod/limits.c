@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Limits of sessions, orphans and memory, for each user and for all users together. */
+/* Limits on memory, for each user and for all users, and on a user's sessions and orphans. */
 #include <linux/cred.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -10,23 +10,23 @@
 
 static unsigned int total_mb;
 module_param(total_mb, uint, 0644);
-MODULE_PARM_DESC(total_mb, "Memory of all sessions in MiB (half of the machine's)");
+MODULE_PARM_DESC(total_mb, "Maximum memory of all sessions, in MiB (default: 1/2 of memory)");
 
 static unsigned int user_mb;
 module_param(user_mb, uint, 0644);
-MODULE_PARM_DESC(user_mb, "Memory of one user's sessions in MiB (a quarter of the machine's)");
+MODULE_PARM_DESC(user_mb, "Maximum memory of a user's sessions, in MiB (default: 1/4 of memory)");
 
 static unsigned int user_sessions = 1024;
 module_param(user_sessions, uint, 0644);
-MODULE_PARM_DESC(user_sessions, "Sessions of one user");
+MODULE_PARM_DESC(user_sessions, "Maximum number of sessions of a user");
 
 static unsigned int user_orphans = 1024;
 module_param(user_orphans, uint, 0644);
-MODULE_PARM_DESC(user_orphans, "Sessions of one user that wait for adoption");
+MODULE_PARM_DESC(user_orphans, "Maximum number of a user's sessions that wait for adoption");
 
 static unsigned int orphan_max_s = 3600;
 module_param(orphan_max_s, uint, 0644);
-MODULE_PARM_DESC(orphan_max_s, "How long a session may wait for adoption, in seconds");
+MODULE_PARM_DESC(orphan_max_s, "Maximum time that a session waits for adoption, in seconds");
 
 /**
  * struct adept_user - a user that has sessions
@@ -34,7 +34,7 @@ MODULE_PARM_DESC(orphan_max_s, "How long a session may wait for adoption, in sec
  * @uid: kernel uid
  * @sessions: number of sessions
  * @orphans: number of orphans among them
- * @bytes: charged for rings and slots
+ * @bytes: bytes that the user is charged for rings and slots
  */
 struct adept_user {
 	struct list_head node;
@@ -46,7 +46,7 @@ struct adept_user {
 
 static LIST_HEAD(users);
 static u64 total_bytes;
-static DEFINE_SPINLOCK(users_lock);	/* protects all of the above */
+static DEFINE_SPINLOCK(users_lock);	/* protects users, total_bytes and struct adept_user */
 
 static struct adept_user *find(kuid_t uid)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* adept.ko: rings of recorded threads.  This file: /dev/adept. */
+/* The device /dev/adept of adept.ko, which creates, lists and adopts sessions. */
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/uaccess.h>
@@ -94,7 +94,7 @@ static int __init adept_init(void)
 static void __exit adept_exit(void)
 {
 	misc_deregister(&control);
-	/* No session is left: otherwise the module would be in use. */
+	/* No session exists any more: every session holds a reference to the module. */
 	adept_session_exit();
 }
 

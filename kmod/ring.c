@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rings and their memory. */
+/* Allocation, mapping and removal of rings. */
 #include <linux/highmem.h>
 #include <linux/mm.h>
 #include <linux/pid.h>
@@ -29,7 +29,7 @@ static void free_pages_of(struct page **pages, unsigned long n)
 	kvfree(pages);
 }
 
-/* Allocate a chunk's pages, charged to the caller's memory cgroup, which can delay the caller. */
+/* Allocate a chunk's pages, charged to the caller's memory cgroup.  This can sleep for long. */
 static struct page **alloc_chunk(struct adept_session *s)
 {
 	unsigned long i, n = chunk_pages(s);
@@ -67,7 +67,7 @@ bool adept_ring_chunk(struct adept_session *s, struct adept_ring *r, u32 chunk)
 		return false;
 	spin_lock(&s->lock);
 	if (!r->pages[chunk]) {
-		/* Views and writers read it without the lock. */
+		/* Faults of views and writers read this pointer without session.lock. */
 		smp_store_release(&r->pages[chunk], pages);
 		pages = NULL;
 	}
@@ -163,7 +163,10 @@ static void unmap_ring(struct adept_session *s, u32 slot)
 	unmap_mapping_range(m, ADEPT_INFO_OFF + slot * g->info_stride, g->info_stride, 1);
 }
 
-/* Remove a ring from its slot and count its unread chunks as lost.  The caller holds s->lock. */
+/*
+ * Remove a ring from its slot and count its FILLED and TAKEN chunks as lost.  The caller holds
+ * s->lock.  Return: the number of lost chunks; @bytes: receives their bytes
+ */
 static u64 take_off(struct adept_session *s, struct adept_ring *r, u64 *bytes)
 {
 	u64 lost = 0;
@@ -195,7 +198,7 @@ void adept_ring_free(struct adept_session *s, u32 slot, u32 id)
 	u64 lost = 0, bytes = 0;
 	struct adept_ring *r;
 
-	/* A view either maps a page before the unmapping below, or finds no ring. */
+	/* With view_lock, a view's fault maps its page before the unmapping or finds no ring. */
 	down_write(&s->view_lock);
 	spin_lock(&s->lock);
 	r = s->slots[slot].ring;
@@ -284,7 +287,7 @@ void adept_ring_map(struct adept_session *s, struct adept_ring *r, u32 chunk,
 	if (first >= end)
 		return;
 	n = end - first;
-	/* Pages that are not mapped here are mapped one by one in later faults. */
+	/* On failure, later faults map the remaining pages one by one. */
 	vm_insert_pages(vma, vma->vm_start + ((first - vma->vm_pgoff) << PAGE_SHIFT),
 			r->pages[chunk] + (first - begin), &n);
 }

@@ -37,7 +37,7 @@ bool adept_geo_hit(const struct adept_geo *g, __u32 slot, __u32 cur, __u64 fault
 	__u64 base = adept_geo_chunk(g, slot, cur);
 	__u64 fault_at = fault - base, record_at = r15 - base;
 
-	/* An offset before base wraps around to a very large number, which is rejected. */
+	/* If @fault or @r15 is below base, the difference wraps to a large number: rejected. */
 	if (fault_at < g->chunk_size || fault_at >= g->chunk_stride ||
 	    record_at > g->chunk_size || record_at < g->chunk_size - ADEPT_RING_RECORD_MAX ||
 	    fault_at - record_at >= ADEPT_RING_RECORD_MAX)
@@ -99,7 +99,7 @@ enum adept_step adept_core_step(const struct adept_core *c, __u32 policy,
 		*cause = ADEPT_LOSS_NO_CONSUMER;
 	else
 		return ADEPT_STEP_WAIT;
-	/* If no chunk is FILLED the others are being read: only the current one can be dropped. */
+	/* If no chunk is FILLED, the consumer has all but the current one: drop the current one. */
 	return c->filled ? ADEPT_STEP_OUST : ADEPT_STEP_ANEW;
 }
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# make modules		adept.ko, into build/modules; KVER= or KDIR= for another kernel than
+# make modules		build adept.ko in build/modules; KVER= or KDIR= select another kernel than
 #			the running one
-# make modules_install	DESTDIR=; with the rule that gives /dev/adept to the group adept
-# make check-vm		the module's tests, in QEMU
-# make check-vm-debug	the same on a kernel that checks locks, memory and leaks, which it builds
-# make check-vm-coverage	an hour of random calls on that kernel (COVERAGE_SECONDS), and which of the
-#			module's functions and lines they executed
-# make bench-vm		what handing chunks over costs there
+# make modules_install	install adept.ko and its udev rule (group adept may open /dev/adept);
+#			DESTDIR= is put before the paths
+# make check-vm		run the module's tests in QEMU
+# make check-vm-debug	build a kernel that checks locks, memory and leaks, and run the tests on it
+# make check-vm-coverage	make random calls on that kernel for an hour (COVERAGE_SECONDS), and
+#			report which functions and lines of the module were executed
+# make bench-vm		measure in QEMU what the exchange of chunks costs
 
 KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build

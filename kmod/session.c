@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sessions: creation, loss of the consumer (orphan), adoption, and giving up.
+ * Life of sessions: creation, loss of the consumer, adoption by a new consumer, and giving up.
  *
- * An orphan holds itself by its path, since it can be without any other reference.  The reaper
- * drops this reference when the orphan's time is over or it has no data and no writer.  A session
- * that is given up frees its dead rings at once; rings that die later are freed when their mapping
- * is removed.
+ * A session without a consumer is an orphan.  It has a reference to its own path, since there may
+ * be no other reference.  The reaper gives an orphan up, and drops this reference, when the time
+ * for adoption is over, or when the orphan has neither data nor a writer.  A session that is given
+ * up frees its DEAD rings at once, and other rings when their writer's mapping is removed.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -26,7 +26,7 @@ static DEFINE_SPINLOCK(adept_sessions_lock);
 static void reap(struct work_struct *work);
 static DECLARE_DELAYED_WORK(reaper, reap);
 
-/* Let the reaper look at all orphans. */
+/* Start the reaper now: it checks all orphans. */
 static void reap_soon(void)
 {
 	mod_delayed_work(system_unbound_wq, &reaper, 0);
@@ -203,7 +203,7 @@ static int session_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* True if an orphan must end now; otherwise *left is the time until then, in ns. */
+/* True if an orphan must be given up now; otherwise lower *@left to the time until then, in ns. */
 static bool is_over(struct adept_session *s, u64 *left)
 {
 	u64 keep = s->create.orphan_keep_ms * (u64)NSEC_PER_MSEC, age;
@@ -236,7 +236,10 @@ static void reap(struct work_struct *work)
 			list_move(&s->node, &over);
 		}
 	}
-	/* Move each back into the list, where session_destroy() expects it; then drop it. */
+	/*
+	 * Move each session back into the list, where session_destroy() expects it, and drop its
+	 * reference to itself.
+	 */
 	while (!list_empty(&over)) {
 		struct path path;
 
@@ -274,7 +277,7 @@ static struct file *open_again(const struct path *path)
 	return dentry_open(path, O_RDWR | O_CLOEXEC | O_LARGEFILE, current_cred());
 }
 
-/* Set a new consumer; chunks that were taken and not given back are delivered again. */
+/* Set a new consumer.  Chunks that the old one took and did not give back can be taken again. */
 static void change_consumer(struct adept_session *s, struct file *file)
 {
 	struct adept_ring *r;
@@ -292,7 +295,7 @@ static void change_consumer(struct adept_session *s, struct file *file)
 	spin_unlock(&s->lock);
 }
 
-/* Check that @s can be adopted.  The caller holds adept_sessions_lock.  Return: 0 or an errno. */
+/* Check that @s can be adopted.  The caller holds adept_sessions_lock.  Return: 0 or -errno. */
 static int check_adopt(const struct adept_session *s)
 {
 	if (!s)
@@ -304,7 +307,7 @@ static int check_adopt(const struct adept_session *s)
 	return 0;
 }
 
-/* Open a file for a new consumer.  Opening allocates, so it is done before taking the lock. */
+/* Open a file of an orphan for a new consumer, without spinlocks, since opening can sleep. */
 static struct file *open_orphan(u64 id)
 {
 	struct adept_session *s;
@@ -338,7 +341,7 @@ static struct file *adopt(u64 id)
 		return file;
 	s = adept_session_of(file);
 	spin_lock(&adept_sessions_lock);
-	/* Another process can have adopted it meanwhile. */
+	/* Check again: another process can have adopted the session meanwhile. */
 	err = check_adopt(s);
 	if (!err) {
 		path = s->path;
@@ -370,7 +373,7 @@ int adept_session_adopt(const struct adept_session_adopt *a)
 		put_unused_fd(fd);
 		return PTR_ERR(file);
 	}
-	/* Writers now have a consumer to wait for. */
+	/* Writers check again: the session now has a consumer. */
 	adept_ring_wake_writers(adept_session_of(file));
 	fd_install(fd, file);
 	return fd;
@@ -413,7 +416,7 @@ void adept_session_info(struct adept_session *s, struct adept_session_info *i)
 	spin_unlock(&s->lock);
 }
 
-/* Access to the caller's memory can take any time, so it is done without adept_sessions_lock. */
+/* List sessions into a buffer first: copy_to_user() must not be called under a spinlock. */
 int adept_session_list(struct adept_session_list *l)
 {
 	struct adept_session_info *i;
@@ -477,8 +480,9 @@ static long session_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 }
 
 /*
- * Only the consumer's file can map views, and only other files can map the writer area.  So a
- * writer's mapping does not hold the consumer's file, and writers cannot read other data.
+ * Only the consumer's open file can map views, and only other open files can map the writer area.
+ * So a writer's mapping does not keep the consumer's file open, and writers cannot map the chunks
+ * of other writers.
  */
 static int session_mmap(struct file *file, struct vm_area_struct *vma)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Counters of all sessions: /sys/class/misc/adept/NAME */
+/* Counters over all sessions, readable as /sys/class/misc/adept/NAME. */
 #include <linux/atomic.h>
 #include <linux/device.h>
 #include <linux/sysfs.h>

@@ -16,7 +16,7 @@
 		{ ADEPT_LOSS_DISCARD, "discard" }, \
 		{ ADEPT_LOSS_RESET, "reset" })
 
-/* A store faulted: in the gap after a chunk, or on a page that is not mapped. */
+/* Trace event: a store faulted in the gap after a chunk, or on a page that is not mapped. */
 TRACE_EVENT(adept_fault,
 	TP_PROTO(const struct adept_session *s, const struct adept_place *at, u64 r15,
 		 unsigned int flags),
@@ -42,7 +42,7 @@ TRACE_EVENT(adept_fault,
 		  __entry->flags)
 );
 
-/* A chunk changes its state. */
+/* Trace events for changes of a chunk's state. */
 DECLARE_EVENT_CLASS(adept_chunk,
 	TP_PROTO(const struct adept_session *s, const struct adept_ring *r, u32 chunk, u64 seq),
 	TP_ARGS(s, r, chunk, seq),
@@ -107,7 +107,7 @@ TRACE_EVENT(adept_drop,
 		  ADEPT_SHOW_CAUSE(__entry->cause))
 );
 
-/* A ring changes its state: enum adept_ring_state. */
+/* Trace event: a ring changes its state (enum adept_ring_state). */
 TRACE_EVENT(adept_ring,
 	TP_PROTO(const struct adept_session *s, const struct adept_ring *r, u32 state),
 	TP_ARGS(s, r, state),
@@ -132,7 +132,7 @@ TRACE_EVENT(adept_ring,
 			{ ADEPT_RING_DEAD, "dead" }))
 );
 
-/* A session is created, orphaned, adopted, given up or destroyed. */
+/* Trace event: a session is created, orphaned, closed, adopted, given up or destroyed. */
 TRACE_EVENT(adept_session,
 	TP_PROTO(const struct adept_session *s, const char *what),
 	TP_ARGS(s, what),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The writers' mappings, and the fault that gives a writer its next chunk.
+ * The writers' mappings, and the page fault that gives a writer its next chunk.
  *
- * Normally only a slot's own writer faults here, but nothing relies on it.  A ring is changed under
- * session.lock.  After dropping that lock, a function checks again that the ring is still on its
- * slot.  Memory is allocated without any lock, not even that of the address space: the fault then
- * returns VM_FAULT_RETRY, and the next attempt uses the memory.
+ * Normally only the writer of a slot faults in the slot's range, but the code does not rely on it.
+ * Rings are changed under session.lock.  After taking that lock again, a function checks that the
+ * ring is still on its slot.  Memory is allocated without any lock, not even that of the address
+ * space: the fault then returns VM_FAULT_RETRY, and the kernel's next attempt uses the memory.
  */
 #include <linux/file.h>
 #include <linux/mm.h>
@@ -18,14 +18,14 @@
 #include "trace.h"
 
 /**
- * struct turn - state of one fault
- * @vmf: the kernel's description
+ * struct turn - state of one page fault
+ * @vmf: the kernel's description of the fault
  * @s: the session
- * @slot: the slot
- * @r: its ring, with a reference, or NULL
- * @at: position of the fault
- * @file: after the mapping's lock was dropped: holds the session, since the mapping can go
- * @fetch: have the words at gs read into memory at the end
+ * @slot: the slot in whose range the fault is
+ * @r: the slot's ring, with a reference, or NULL
+ * @at: position of the fault in the writer area
+ * @file: reference that keeps the session after the mapping's lock was dropped, or NULL
+ * @fetch: at the end, without locks, fault in the words at the writer's gs base
  */
 struct turn {
 	struct vm_fault *vmf;
@@ -37,10 +37,10 @@ struct turn {
 	bool fetch;
 };
 
-/* Called when a writer's mapping of an orphan was removed; does not sleep. */
+/* Callback after a writer's mapping of an orphan was removed; does not sleep. */
 static void (*orphan_unmapped)(void) __ro_after_init;
 
-/* Count and refuse an invalid access; it gets the same signal as without a mapping. */
+/* Count and refuse an invalid access.  @how: fault result; the task gets SIGSEGV or SIGBUS. */
 static vm_fault_t refuse(struct adept_session *s, vm_fault_t how)
 {
 	spin_lock(&s->lock);
@@ -50,7 +50,7 @@ static vm_fault_t refuse(struct adept_session *s, vm_fault_t how)
 	return how;
 }
 
-/* True for a store of this task itself in 64-bit code: its registers are on its kernel stack. */
+/* True if the current task did the store itself, in 64-bit code: its registers can be read. */
 static bool own_store(const struct vm_fault *vmf)
 {
 	const unsigned int want = FAULT_FLAG_USER | FAULT_FLAG_WRITE;
@@ -60,7 +60,7 @@ static bool own_store(const struct vm_fault *vmf)
 	       user_64bit_mode(current_pt_regs());
 }
 
-/* True if this mapping made the ring.  It cannot go during its own fault, so no lock is needed. */
+/* True if the ring was created through this mapping, which cannot be removed during the fault. */
 static bool own_ring(const struct turn *t)
 {
 	return t->r && READ_ONCE(t->r->mm) == t->vmf->vma->vm_mm &&
@@ -77,7 +77,7 @@ static unsigned long chunk_addr(const struct turn *t, u32 chunk)
 	return t->vmf->vma->vm_start + chunk_off(t, chunk);
 }
 
-/* True if the fault handler has permission to return VM_FAULT_RETRY. */
+/* True if the fault handler can return VM_FAULT_RETRY: allowed, and this is the first attempt. */
 static bool may_retry(const struct turn *t)
 {
 	const unsigned int how = FAULT_FLAG_ALLOW_RETRY | FAULT_FLAG_TRIED;
@@ -85,7 +85,7 @@ static bool may_retry(const struct turn *t)
 	return (t->vmf->flags & how) == FAULT_FLAG_ALLOW_RETRY;
 }
 
-/* Drop the mapping's lock.  The mapping can go afterwards, so the fault must return RETRY. */
+/* Drop the mapping's lock.  The mapping can then be removed: return VM_FAULT_RETRY afterwards. */
 static void let_go_of_mapping(struct turn *t)
 {
 	t->file = get_file(t->vmf->vma->vm_file);
@@ -93,8 +93,9 @@ static void let_go_of_mapping(struct turn *t)
 }
 
 /*
- * If the ring was removed from its slot while its pages were being mapped, the unmapping was too
- * early for them: unmap again.  This needs a store to a slot that its thread has left.
+ * Complete the mapping of pages.  If the ring was removed from its slot meanwhile, it was unmapped
+ * too early for these pages: unmap them again.  This can only happen with a store to a slot that
+ * its thread has left.
  */
 static vm_fault_t mapped(struct turn *t, u64 off, u64 size)
 {
@@ -104,8 +105,8 @@ static vm_fault_t mapped(struct turn *t, u64 off, u64 size)
 }
 
 /*
- * Allocate the spare of a slot, which the next attempt makes its ring.  Without memory the store is
- * executed again, until there is some or the writer is killed.
+ * Allocate the spare ring of a slot.  The next attempt of the fault makes it the slot's ring.  If
+ * no memory is free, the store faults again and again, until there is some or the writer is killed.
  */
 static vm_fault_t get_spare(struct turn *t)
 {
@@ -127,7 +128,7 @@ static vm_fault_t get_spare(struct turn *t)
 	return VM_FAULT_RETRY;
 }
 
-/* The first store to a slot makes its ring. */
+/* Make the ring of a slot at the first store to the slot. */
 static vm_fault_t make_ring(struct turn *t)
 {
 	struct adept_session *s = t->s;
@@ -148,7 +149,7 @@ static vm_fault_t make_ring(struct turn *t)
 	return mapped(t, chunk_off(t, 0), s->geo.chunk_size);
 }
 
-/* Map one page of a chunk that has pages; the first store of all makes the ring. */
+/* Map one page of a chunk that has pages, or make the ring if the slot has none. */
 static vm_fault_t map_page(struct turn *t)
 {
 	struct vm_fault *vmf = t->vmf;
@@ -166,7 +167,10 @@ static vm_fault_t map_page(struct turn *t)
 	return mapped(t, chunk_off(t, t->at.chunk) + (t->at.off & PAGE_MASK), PAGE_SIZE);
 }
 
-/* Publish this chunk and begin the next.  The caller holds session.lock. */
+/*
+ * Publish the current chunk and begin the next one.  The caller holds session.lock.
+ * Return: true: wake the consumer.
+ */
 static bool advance(struct turn *t, const struct adept_hit *hit, struct adept_context *ctx)
 {
 	struct adept_core *c = &t->r->core;
@@ -190,7 +194,7 @@ static bool advance(struct turn *t, const struct adept_hit *hit, struct adept_co
 	return adept_ring_chunk_filled(t->s, t->r);
 }
 
-/* Count a chunk that is lost directly before that of @i.  The caller holds session.lock. */
+/* Count a lost chunk in @i, the info of the chunk after it.  The caller holds session.lock. */
 static void count_loss(struct turn *t, struct adept_chunk_info *i, u64 bytes, u32 cause)
 {
 	struct adept_stats *st = &t->s->stats;
@@ -207,9 +211,10 @@ static void count_loss(struct turn *t, struct adept_chunk_info *i, u64 bytes, u3
 }
 
 /*
- * Drop the oldest FILLED chunk, together with the losses noted before it.  The caller holds
- * session.lock, which is dropped while the chunk is zeroed: no other code touches a CLEANING chunk.
- * If the ring is removed from its slot meanwhile, that counts this chunk as well.
+ * Drop the oldest FILLED chunk, and note this loss and earlier ones in the chunk after it.  The
+ * caller holds session.lock, which is dropped while the chunk is zeroed: no other code accesses a
+ * CLEANING chunk.  If the ring is removed from its slot meanwhile, take_off() has subtracted this
+ * chunk from session.unread.
  */
 static void make_room(struct turn *t, u32 cause)
 	__must_hold(&t->s->lock)
@@ -242,7 +247,10 @@ static void make_room(struct turn *t, u32 cause)
 	s->unread--;
 }
 
-/* Start the chunk again.  Caller holds session.lock; later the chunk is zeroed from @carried on. */
+/*
+ * Drop the content of the current chunk, except the unfinished record, which is moved to its start.
+ * The caller holds session.lock.  Return: the size of that record; the caller zeroes the rest.
+ */
 static u32 drop_current_chunk(struct turn *t, const struct adept_hit *hit,
 			      const struct adept_context *ctx, u32 cause)
 {
@@ -282,8 +290,8 @@ static long wait_timeout(const struct adept_session *s)
 }
 
 /*
- * Remove the entry from the queue before waking the writer.  Otherwise the writer would spin for
- * the queue's lock, which is held while the wakeup interrupt is sent.
+ * Wake a writer, but first remove its entry from the queue.  Otherwise the woken writer would spin
+ * on the queue's lock, which is held while the wakeup interrupt is sent.
  */
 static int wake_writer(struct wait_queue_entry *wait, unsigned int mode, int flags, void *key)
 {
@@ -297,7 +305,7 @@ static int wake_writer(struct wait_queue_entry *wait, unsigned int mode, int fla
 	return woken;
 }
 
-/* Sleep without any lock until a chunk can be free, then fault again. */
+/* Sleep, without any lock, until a chunk may be free; the store then faults again. */
 static vm_fault_t wait_for_chunk(struct turn *t)
 {
 	struct adept_session *s = t->s;
@@ -321,7 +329,7 @@ static vm_fault_t wait_for_chunk(struct turn *t)
 	return VM_FAULT_RETRY;
 }
 
-/* Allocate the pages of a chunk, as get_spare() does for a ring. */
+/* Allocate the pages of a chunk without any lock; the store then faults again. */
 static vm_fault_t get_chunk(struct turn *t, u32 chunk)
 {
 	if (!may_retry(t))
@@ -332,17 +340,17 @@ static vm_fault_t get_chunk(struct turn *t, u32 chunk)
 }
 
 /**
- * struct move - actions at the end of a chunk
- * @hit: the store
+ * struct move - what to do, and what was done, at the end of a chunk
+ * @hit: the store that ends the chunk
  * @step: the action
- * @ctx: registers, unless @step is to wait
+ * @ctx: the writer's registers, unless @step is ADEPT_STEP_WAIT
  * @gone: the ring is no longer on its slot
- * @wild: the store does not end a chunk
- * @next: chunk to be begun, for ADEPT_STEP_ADVANCE
- * @carried: bytes at the chunk's beginning that stay, for ADEPT_STEP_ANEW
- * @cur: chunk that is being filled afterwards
- * @wake: the consumer is to be woken
- * @no_pages: nothing was done, since @next has no pages
+ * @wild: the store does not end a chunk: it is refused
+ * @next: for ADEPT_STEP_ADVANCE: index of the chunk to begin
+ * @carried: for ADEPT_STEP_ANEW: bytes of the unfinished record, at the chunk's beginning
+ * @cur: index of the chunk that the writer fills afterwards
+ * @wake: the consumer must be woken
+ * @no_pages: nothing was done, since chunk @next has no pages yet
  * @no_words: nothing was done, since the words at gs are not in memory
  */
 struct move {
@@ -359,7 +367,7 @@ struct move {
 	bool no_words;
 };
 
-/* Choose the action.  The caller holds session.lock, which make_room() drops meanwhile. */
+/* Choose the action at the end of a chunk.  The caller holds session.lock; make_room() drops it. */
 static void decide(struct turn *t, const struct pt_regs *regs, struct move *m, u32 *cause)
 	__must_hold(&t->s->lock)
 {
@@ -383,7 +391,7 @@ static void decide(struct turn *t, const struct pt_regs *regs, struct move *m, u
 	}
 }
 
-/* Do the action.  The caller holds session.lock. */
+/* Do the part of the action @m->step that needs session.lock, which the caller holds. */
 static void act(struct turn *t, struct move *m, u32 cause)
 {
 	struct adept_core *c = &t->r->core;
@@ -414,7 +422,7 @@ static void act(struct turn *t, struct move *m, u32 cause)
 	m->cur = c->cur;
 }
 
-/* The part of the action that needs no lock: wake the consumer, count, zero. */
+/* Do the part of the action that needs no lock: wake the consumer, count, map, zero. */
 static vm_fault_t follow_up(struct turn *t, const struct move *m)
 {
 	struct adept_session *s = t->s;
@@ -431,13 +439,13 @@ static vm_fault_t follow_up(struct turn *t, const struct move *m)
 	} else if (m->step == ADEPT_STEP_ANEW) {
 		adept_count(ADEPT_N_LOST_CHUNKS, 1);
 		adept_count(ADEPT_N_LOST_BYTES, m->hit.record_at);
-		/* It is FILLING, so no other code reads it; at most the ring can end meanwhile. */
+		/* No other code uses a FILLING chunk; at most, the ring can end meanwhile. */
 		adept_ring_zero(s, t->r, m->cur, m->carried);
 	}
 	return VM_FAULT_NOPAGE;
 }
 
-/* Handle a store into the gap after its chunk. */
+/* Handle a store into the gap after a chunk. */
 static vm_fault_t move_on(struct turn *t, struct pt_regs *regs)
 {
 	struct move m = { .step = ADEPT_STEP_ENDED };
@@ -490,7 +498,7 @@ static vm_fault_t writer_fault(struct vm_fault *vmf)
 		adept_ring_put(t.s, t.r);
 	if (t.file)
 		fput(t.file);
-	/* Access to user memory can take any time, so it is done without locks. */
+	/* Access to user memory can block for a long time, so do it without locks. */
 	if (t.fetch)
 		adept_context_fault_in();
 	return ret;
@@ -506,8 +514,8 @@ static void writer_open(struct vm_area_struct *vma)
 }
 
 /*
- * A mapping was removed, so all its writers have ended.  Clear ring.mm: a later address space can
- * have the same address.
+ * A writer's mapping was removed, so no thread can write to its rings any more: they are DEAD.
+ * Clear ring.mm, since a later mm_struct can be at the same kernel address.
  */
 static void writer_close(struct vm_area_struct *vma)
 {
@@ -553,7 +561,7 @@ static const struct vm_operations_struct writer_ops = {
 
 /*
  * True if the address space of @new already maps the writer area elsewhere.  A mapping that @new
- * replaces does not count; some kernels still list it at this time.
+ * replaces does not count: some kernels still have it in the list at this time.
  */
 static bool mapped_elsewhere(const struct adept_session *s, const struct vm_area_struct *new)
 {
@@ -568,8 +576,8 @@ static bool mapped_elsewhere(const struct adept_session *s, const struct vm_area
 }
 
 /*
- * An address space has permission to map the writer area only once.  Freeing a ring visits every
- * mapping, and a process with many could multiply them by forking.
+ * Map the writer area, only once for each address space.  The number of mappings must stay small,
+ * since freeing a ring visits all of them, and each fork() would double their number.
  */
 int adept_writer_mmap(struct adept_session *s, struct vm_area_struct *vma)
 {
@@ -581,7 +589,7 @@ int adept_writer_mmap(struct adept_session *s, struct vm_area_struct *vma)
 	if (mapped_elsewhere(s, vma))
 		return -EBUSY;
 	vm_flags_clear(vma, VM_MAYEXEC);
-	/* A child gets the mapping, but none of its pages. */
+	/* After fork(), the child has the mapping, but none of its pages. */
 	vm_flags_set(vma, VM_MIXEDMAP | VM_DONTEXPAND | VM_DONTDUMP | VM_WIPEONFORK);
 	vma->vm_ops = &writer_ops;
 	writer_open(vma);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Read a writer's registers at the store that faulted. */
+/* Read the registers of a writer at its store that faulted. */
 #include <linux/ktime.h>
 #include <linux/pagemap.h>
 #include <linux/ptrace.h>
@@ -12,7 +12,10 @@
 
 #define GS_WORDS_SIZE	sizeof_field(struct adept_context, gs_words)
 
-/* The caller holds the mapping's lock, so the copy must not fault. */
+/*
+ * Copy the words at gs base @base, without page faults, since the caller holds the mapping's lock.
+ * Return: false if the words are not in memory.
+ */
 static bool read_gs_words(u64 base, u64 *words)
 {
 	const void __user *from = u64_to_user_ptr(base);
@@ -32,7 +35,7 @@ static u64 gs_base(void)
 {
 	u64 base;
 
-	/* While the kernel uses its own gs base, the user's is in this register. */
+	/* In the kernel, swapgs has moved the user's gs base to this register. */
 	rdmsrl(MSR_KERNEL_GS_BASE, base);
 	return base;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Segment boundary state: position and known registers at the end of a segment must equal those
- * at the beginning of the next one.  If they do, recovering each segment alone gives the same as
- * recovering them one after the other.
+ * Check of the segment boundary state: the position and the known registers at the end of a segment
+ * must equal those at the beginning of the next segment.  If they do, segments can be recovered
+ * independently of each other, with the same result as in sequence.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,13 +20,14 @@ static int read_header(struct dep_store *s, const struct dep_segment *seg,
 {
 	if (!dep_store_header(s, seg, h))
 		return 0;
-	return dep_fail(-EBADMSG, "thread %u, segment %llu: its header cannot be read",
+	return dep_fail(-EBADMSG, "thread %u, segment %llu: the segment header cannot be read",
 			seg->thread, (unsigned long long)seg->seq);
 }
 
 /*
- * The next segment can begin between records although this one ended inside one: the thread left
- * the fragment there.  The extra value of a tail is the last value of the next segment's head.
+ * Compare the position at the end of a segment (@tail) with the beginning of the next one (@head).
+ * A @head between two records is always valid: if @tail is inside a record, the thread left the
+ * fragment there.  The extra value of @tail counts as the last value of @head.
  */
 static int same_position(const struct adept_position *tail, const struct adept_position *head)
 {
@@ -45,13 +46,14 @@ static int compare(const struct dep_interp *r, const struct dep_segment *seg,
 
 	if (!same_position(tail, &next->head))
 		return dep_fail(-EUCLEAN, "thread %u: segment %llu ends in fragment %u, "
-				"instruction %u, value %u, and the next begins in %u, %u, %u",
+				"instruction %u, value %u, but the next begins in fragment %u, "
+				"instruction %u, value %u",
 				seg->thread, seq, tail->frag, tail->insn, tail->nvals,
 				next->head.frag, next->head.insn, next->head.nvals);
 	for (i = 0; i < 16; i++)
 		if (r->known & (1u << i) && r->slot[i] != next->regs[i])
 			return dep_fail(-EUCLEAN, "thread %u: %s is %#llx at the end of segment "
-					"%llu, and %#llx where the next begins", seg->thread,
+					"%llu, but %#llx at the beginning of the next", seg->thread,
 					reg_names[i], (unsigned long long)r->slot[i], seq,
 					(unsigned long long)next->regs[i]);
 	if (r->slot[DEP_S_FS] != next->fs_base || r->slot[DEP_S_GS] != next->gs_base)
@@ -72,7 +74,7 @@ int dep_recover_check_boundary(struct dep_store *s, const struct dep_segment *se
 
 	dep_interp_init(&r, &c, &nowhere, NULL);
 	err = dep_recover_traced(s, seg, &r, counts);
-	/* If part of the segment is missing, the state at its end is unknown. */
+	/* If part of this segment is missing, the state at its end is unknown. */
 	if (!err && next && !c.h.lost_bytes) {
 		err = read_header(s, next, &h);
 		if (!err)

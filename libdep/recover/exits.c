@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The programs of fragments, compiled when they are first needed, and their exits. */
+/* Find the recovery program of a fragment, and its exits.  A program is compiled at first use. */
 #include <errno.h>
 #include <stdatomic.h>
 
@@ -18,7 +18,7 @@ static int get_program(struct dep_interp *r, u32 number, const struct dep_progra
 		if (err)
 			return err;
 		__atomic_store_n(&r->store->prog_free, dep_program_free, __ATOMIC_RELAXED);
-		/* If another thread was faster, its program is kept. */
+		/* If another thread has installed a program meanwhile, use that one. */
 		if (!atomic_compare_exchange_strong(&f->prog, &none, p)) {
 			dep_program_free(p);
 			p = none;
@@ -35,7 +35,7 @@ int dep_fragment_program(struct dep_interp *r, u32 id, const struct dep_program 
 	const struct dep_exit_entry *e = dep_index_find(&r->store->model.index, id);
 
 	if (!e || !e->first)
-		return dep_fail(-EBADMSG, "no fragment %u", id);
+		return dep_fail(-EBADMSG, "fragment %u is not in the store", id);
 	return get_program(r, e->frag, out);
 }
 
@@ -46,7 +46,7 @@ int dep_exit_find(struct dep_interp *r, u32 id, const struct dep_exit_info **out
 	int err;
 
 	if (!e)
-		return dep_fail(-EBADMSG, "unknown exit %u", id);
+		return dep_fail(-EBADMSG, "exit %u is not in the store", id);
 	err = get_program(r, e->frag, &p);
 	if (!err)
 		*out = &p->exit[id - p->d->first_exit];

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Sizes that the formats of the DEP paper would have, with 64-bit addresses.
+ * Sizes that a recording would have in the formats of the DEP paper, with 64-bit addresses.
  *
  * BB_pc: 8 bytes per block.
  *
- * DEPc: an address is a 2-byte L-tag, its low 16 bits, and three H-tags, the other
- * 16-bit parts.  A block stores its L-tag.  If H-tags differ from those of the block
- * before, it stores first the marker 0x0000, then a 16-bit word in which bits 0..2
- * say which parts follow (bit 0: bits 16..31 of the address), then these parts.  The
- * L-tag 0x0000 is stored as the marker and a word of 0.  A thread begins with H-tags
- * of 0.
+ * DEPc: an address consists of a 2-byte L-tag, its low 16 bits, and three H-tags, the
+ * other 16-bit parts.  A block stores its L-tag.  If some H-tags differ from those of
+ * the previous block, the block first stores the marker 0x0000, then a 16-bit word
+ * whose bits 0..2 select the H-tags that follow (bit 0: bits 16..31 of the address),
+ * then these H-tags.  The L-tag 0x0000 is stored as the marker and a word of 0.  At
+ * the beginning of a thread all H-tags are 0.
  *
  * CF_bit: a bit per conditional branch (jcc, loop, jrcxz), taken or not, and 8 bytes
- * per indirect branch (jmp, call, ret) for its target; a thread's bits fill bytes.
+ * per indirect branch (jmp, call, ret) for its target.  The bits of a thread are
+ * rounded up to whole bytes.
  *
  * Mem_addr: 8 bytes per reference.
  *
  * DEPm: each register is UPDATED or RECORDED.  An instruction that uses an UPDATED
- * register in an address stores it, 8 bytes, and makes it RECORDED; what it writes
- * becomes UPDATED.  A thread begins with all UPDATED, and so does what follows a
- * gap.
+ * register in an address stores its value, 8 bytes, and makes the register RECORDED.
+ * Registers that an instruction writes become UPDATED.  All registers are UPDATED at
+ * the beginning of a thread and after a gap in the recording.
  */
 #include <errno.h>
 
@@ -104,7 +105,7 @@ int dep_formats(struct dep_store *s, struct dep_formats *f)
 		err = dep_recover_traced(s, &seg[i], &r, &counts);
 		if (!err)
 			continue;
-		/* Count the other segments. */
+		/* This segment cannot be recovered: continue with the next one. */
 		t.updated = 0xffff;
 		first = first ? first : err;
 	}

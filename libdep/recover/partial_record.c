@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Records of which a segment has a part.
+ * Incomplete records.
  *
- * A segment can begin and end inside a record (adept_position), and an event can end one early
- * (ADEPT_EV_PARTIAL). Such a part runs from one cut of its program to another one.
+ * A segment can begin or end inside a record (struct adept_position), and an event can end a record
+ * before an exit of its fragment (ADEPT_EV_PARTIAL). Recovery then runs only the operations between
+ * two positions (struct dep_cut) of the recovery program.
  */
 #include <errno.h>
 
 #include "libdep/format/codec/descriptor.h"
 #include "segment.h"
 
-/* Run the operations between two cuts of a program; the values begin at r->value. */
+/* Run the operations between two positions of a program; their values begin at r->value. */
 static int run_piece(struct dep_interp *r, const struct dep_program *p, const struct dep_cut *from,
 		     const struct dep_cut *to, u32 last_insn)
 {
@@ -19,7 +20,8 @@ static int run_piece(struct dep_interp *r, const struct dep_program *p, const st
 	int err;
 
 	if (from->op > to->op || from->word > to->word || from->insn > to->insn)
-		return dep_fail(-EBADMSG, "fragment %u ends before it begins", p->d->first_exit);
+		return dep_fail(-EBADMSG, "fragment %u: a record ends before its own beginning",
+				p->d->first_exit);
 	err = dep_interp_reserve(r, p);
 	if (!err)
 		err = dep_program_details(p, &in);
@@ -41,7 +43,7 @@ static int run_piece(struct dep_interp *r, const struct dep_program *p, const st
 	return dep_interp_ops(r, p, from->op, to->op, last_insn);
 }
 
-/* Run the rest of the record that began in the previous segment; it ends at @to. */
+/* Run the rest, up to @to, of the record that began in the previous segment. */
 static int run_head(struct dep_interp *r, const struct dep_cursor *at, const struct dep_program *p,
 		    const struct dep_cut *to, u32 last_insn)
 {
@@ -54,15 +56,18 @@ static int run_head(struct dep_interp *r, const struct dep_cursor *at, const str
 	err = dep_program_cut(p, head->insn, n, &from);
 	if (err)
 		return err;
-	/* Stores of the first instruction run again: vectors, for example, are not in registers. */
+	/*
+	 * Run the stores of the first instruction again, since the segment header has no vector
+	 * registers, for example.
+	 */
 	while (n && st[n - 1].insn == head->insn)
 		n--;
 	err = dep_program_cut(p, head->insn, n, &from);
 	if (err)
 		return err;
 	if (from.word > to->word || to->word > at->value_end - r->value)
-		return dep_fail(-EBADMSG, "values end inside a record");
-	/* Skip copies of values that the previous segment consumed. */
+		return dep_fail(-EBADMSG, "the value column ends inside a record");
+	/* This segment repeats all values of the record: skip those that are consumed already. */
 	r->value += from.word;
 	r->counts.values_used += from.word;
 	return run_piece(r, p, &from, to, last_insn);
@@ -79,10 +84,10 @@ int dep_run_head_record(struct dep_interp *r, const struct dep_cursor *at,
 	if (err)
 		return err;
 	if (x->program != p)
-		return dep_fail(-EBADMSG, "exit %u does not belong to fragment %u", id,
-				p->d->first_exit);
+		return dep_fail(-EBADMSG, "exit %u is not an exit of fragment %u, in which the "
+				"record began", id, p->d->first_exit);
 	if (x->words > at->value_end - r->value)
-		return dep_fail(-EBADMSG, "values end inside a record");
+		return dep_fail(-EBADMSG, "the value column ends inside a record");
 	dep_take_values(r, id, 0, x->words);
 	to.op = x->op_end;
 	to.word = x->words;
@@ -93,7 +98,10 @@ int dep_run_head_record(struct dep_interp *r, const struct dep_cursor *at,
 	return err;
 }
 
-/* String instruction @insn was interrupted after some iterations; @post is its pointer register. */
+/*
+ * Emit the references of string instruction @insn, which was interrupted after some iterations.
+ * @post: value of its pointer register at the interruption
+ */
 static int run_interrupted(struct dep_interp *r, const struct dep_program *p, u32 insn, u64 post)
 {
 	const struct dep_details *details;
@@ -106,10 +114,10 @@ static int run_interrupted(struct dep_interp *r, const struct dep_program *p, u3
 		return err;
 	in = details->insn + insn;
 	if (insn >= p->d->ninsns || !(in->flags & DEP_I_STRING))
-		return dep_fail(-EBADMSG, "no string instruction was interrupted");
+		return dep_fail(-EBADMSG, "an interrupted instruction is not a string instruction");
 	code = r->filter ? dep_filter_code(r->filter, in->pc) : 0;
 	err = dep_interp_string(r, &p->unusual[in->string].string, code, in->pc, post, 1);
-	/* rcx was decremented, too; a context event follows. */
+	/* The instruction has changed rcx, too.  A context event follows, which has its value. */
 	r->known &= (u16)~X86_BIT(X86_RCX);
 	return err;
 }
@@ -129,20 +137,20 @@ int dep_run_partial(struct dep_interp *r, const struct dep_cursor *at,
 	if (err)
 		return err;
 	if (words > DEP_DELTA_RUN || words > (size_t)(at->value_end - r->value))
-		return dep_fail(-EBADMSG, "values end inside a record");
+		return dep_fail(-EBADMSG, "the value column ends inside a record");
 	dep_take_values(r, ADEPT_EV_PARTIAL, 0, words);
-	/* Find the number of stores. */
+	/* Find the number of stores that wrote these values. */
 	for (n = 0; n < p->d->nstores && in->store[n].word < words; n++)
 		;
 	err = dep_program_cut(p, ev->ninsns, n, &to);
 	if (err)
 		return err;
 	if (to.word != words || to.needs_extra)
-		return dep_fail(-EBADMSG, "%u values of a fragment left in the middle", words);
+		return dep_fail(-EBADMSG, "a fragment cannot be left after %u values", words);
 	if (head) {
 		if (ev->frag != r->columns->h.head.frag)
-			return dep_fail(-EBADMSG, "left fragment %u, began in %u", ev->frag,
-					r->columns->h.head.frag);
+			return dep_fail(-EBADMSG, "a record ends in fragment %u but began in "
+					"fragment %u", ev->frag, r->columns->h.head.frag);
 		err = run_head(r, at, p, &to, ev->ninsns);
 	} else {
 		err = dep_check_entry(r, p);
@@ -168,18 +176,22 @@ int dep_run_tail(struct dep_interp *r, struct dep_cursor *at, int head)
 	if (err)
 		return err;
 	if (to.word != h->tail_values)
-		return dep_fail(-EBADMSG, "%u values of an unfinished record, not %u",
+		return dep_fail(-EBADMSG, "the unfinished record has %u values instead of %u",
 				h->tail_values, to.word);
 	if (to.needs_extra && !h->tail.has_extra)
-		return dep_fail(-EBADMSG, "a string instruction's end is missing");
+		return dep_fail(-EBADMSG, "the unfinished record's last value is missing");
 	at->value_end += h->tail_values;
 	if (h->tail_values > DEP_DELTA_RUN || h->tail_values > at->value_end - r->value)
-		return dep_fail(-EBADMSG, "values end inside a record");
+		return dep_fail(-EBADMSG, "the value column ends inside a record");
 	dep_take_values(r, 0, 0, h->tail_values);
-	/* The buffer has room for one more value. */
+	/* Append the extra value: the buffer always has room for one more. */
 	r->columns->value[h->value_raw / 8] = h->tail.extra;
 	interrupted = h->tail.has_extra && to.in_string;
-	/* The extra value of a string instruction is used by it; a timestamp is an operation. */
+	/*
+	 * A timestamp as extra value (ADEPT_ST_AFTER) is consumed by an operation of its own: run
+	 * that operation, too.  The extra value of a string instruction is read by the operation of
+	 * the instruction.
+	 */
 	if (to.needs_extra && dep_desc_stores(p->d)[h->tail.nvals].kind == ADEPT_ST_AFTER) {
 		err = dep_program_cut(p, h->tail.insn, h->tail.nvals + 1, &to);
 		if (err)
@@ -187,12 +199,15 @@ int dep_run_tail(struct dep_interp *r, struct dep_cursor *at, int head)
 		at->value_end++;
 		r->counts.values++;
 	}
-	/* The next segment continues there; otherwise the thread has left the fragment. */
+	/*
+	 * If a string instruction was interrupted, the thread left the fragment there, and its
+	 * block ends there.  Otherwise the next segment continues the fragment and the block.
+	 */
 	last_insn = interrupted ? to.insn : p->d->ninsns;
 	if (head) {
 		if (h->tail.frag != h->head.frag)
-			return dep_fail(-EBADMSG, "ends in fragment %u, began in %u", h->tail.frag,
-					h->head.frag);
+			return dep_fail(-EBADMSG, "a record continues in fragment %u but began in "
+					"fragment %u", h->tail.frag, h->head.frag);
 		err = run_head(r, at, p, &to, last_insn);
 	} else {
 		err = dep_check_entry(r, p);

@@ -7,15 +7,18 @@
 #include "libdep/recover/jit/jit.h"
 #include "segment.h"
 
-/* Of QUIET_ALL successive records without a write, QUIET_READ run their whole programs. */
+/*
+ * While a thread writes nothing, QUIET_READ of every QUIET_ALL records run their whole programs
+ * instead of their filtered programs.
+ */
 #define QUIET_ALL	256
 #define QUIET_READ	64
 
 /*
- * True if the record can run by its filtered program.  A thread that waits in a loop is recognised
- * by its reads, which a filtered program drops.  So in long runs of records without a write, some
- * records run their whole programs.  Machine code counts dep_filter.quiet in the same way, and
- * returns to the interpreter when it becomes 0.
+ * True if the record can run by its filtered program.  The analyzer recognises a thread that waits
+ * in a loop by its repeated reads, which a filtered program drops.  So in long sequences of records
+ * without a write, some records run their whole programs.  Machine code increments dep_filter.quiet
+ * in the same way, and returns to the interpreter when dep_filter.quiet becomes 0.
  */
 static bool is_filtered(struct dep_interp *r, const struct dep_exit_info *x)
 {
@@ -68,7 +71,7 @@ static int run_record(struct dep_interp *r, const struct dep_cursor *at,
 	if (p->entry_mask & ~r->known)
 		return dep_check_entry(r, p);
 	if (x->words > at->value_end - r->value)
-		return dep_fail(-EBADMSG, "values end inside a record");
+		return dep_fail(-EBADMSG, "the value column ends inside a record");
 	dep_take_values(r, id, 0, x->words);
 	err = dep_interp_reserve(r, p);
 	if (err)
@@ -91,7 +94,7 @@ static int run_record(struct dep_interp *r, const struct dep_cursor *at,
 	return err;
 }
 
-/* Apply the effect of an event.  @pc: receives the pc at which it happened. */
+/* Apply the effect of an event to the state in @r.  @pc: receives the pc of the event. */
 static int apply_event(struct dep_interp *r, const struct dep_cursor *at, u32 id,
 		       const void *payload, int head, u64 *pc)
 {
@@ -115,7 +118,7 @@ static int apply_event(struct dep_interp *r, const struct dep_cursor *at, u32 id
 		*pc = sig->pc;
 		/* fall through */
 	case ADEPT_EV_SIGRETURN:
-		/* A context event follows, possibly in the next chunk. */
+		/* No register is known until the next context event, maybe in the next segment. */
 		r->known = 0;
 		break;
 	case ADEPT_EV_FSBASE:
@@ -134,14 +137,15 @@ static int apply_event(struct dep_interp *r, const struct dep_cursor *at, u32 id
 }
 
 /*
- * Can the event let another thread continue, or change mappings?  Acquiring makes no access new:
- * what races with a later access also races with the earlier one.
+ * True if the event begins a new interval: it may let another thread continue, or change mappings.
+ * An event that only acquires need not: any access that races with a later access of this thread
+ * also races with an earlier access of the same kind.
  */
 static bool ends_interval(u32 id, const void *payload)
 {
 	const struct adept_ev_syscall *call = payload;
 
-	/* These are recorded before the system call that they belong to. */
+	/* These events describe a system call and are recorded before its own event. */
 	if (id == ADEPT_EV_BUFFER || id == ADEPT_EV_SHARED)
 		return false;
 	return id != ADEPT_EV_SYSCALL || !dep_call_receives(call->nr);
@@ -155,9 +159,10 @@ static int run_event(struct dep_interp *r, struct dep_cursor *at, u32 id, int he
 	u64 pc;
 
 	if (size < 0 || size > (at->control_end - at->control) * 4)
-		return dep_fail(-EBADMSG, "%s", size < 0 ? "unknown event" : "event is cut");
+		return dep_fail(-EBADMSG, "%s", size < 0 ? "the event's type is unknown" :
+				"the control column ends inside an event");
 	if (head && id != ADEPT_EV_PARTIAL)
-		return dep_fail(-EBADMSG, "event %u where fragment %u goes on", id,
+		return dep_fail(-EBADMSG, "event %u comes before the rest of fragment %u", id,
 				r->columns->h.head.frag);
 	at->control += size / 4;
 	err = apply_event(r, at, id, payload, head, &pc);
@@ -199,7 +204,7 @@ static int recent_exit(struct dep_interp *r, u32 id, const struct dep_exit_info 
 	return 0;
 }
 
-/* Run machine code, and let the interpreter finish its last record if that is needed. */
+/* Run records by machine code; the interpreter finishes the last one if the code left inside it. */
 static int run_native(struct dep_interp *r, struct dep_cursor *at)
 {
 	const struct dep_exit_info *x;
@@ -256,13 +261,14 @@ static int run_all(struct dep_interp *r, struct dep_cursor *at)
 	if (!err && r->columns->h.tail.frag)
 		err = dep_run_tail(r, at, head);
 	else if (!err && r->columns->h.tail_values)
-		err = dep_fail(-EBADMSG, "values of no record");
+		err = dep_fail(-EBADMSG, "values of an unfinished record, but no such record");
 	if (!err && r->value != at->value_end)
-		err = dep_fail(-EBADMSG, "%zd values are left over", at->value_end - r->value);
+		err = dep_fail(-EBADMSG, "%zd values remain after the last record",
+			       at->value_end - r->value);
 	return err;
 }
 
-/* Prepend thread, segment and position to the error message. */
+/* Prepend thread, segment and position to the message of error -EBADMSG. */
 static int name_place(const struct dep_segment *seg, const struct dep_interp *r,
 		      const struct dep_cursor *at, int err)
 {
@@ -287,7 +293,10 @@ static void begin_out(struct dep_interp *r, const struct dep_segment *seg)
 	r->failed = 0;
 }
 
-/* May deferred accesses be left to the next segment?  Not if data is missing in between. */
+/*
+ * True if deferred accesses can stay deferred until the next segment: data is not missing between
+ * the segments, and the access set has enough free pages.
+ */
 static bool goes_on(const struct dep_interp *r, int err)
 {
 	return r->more && !err && !r->columns->h.lost_bytes &&

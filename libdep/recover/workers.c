@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Recovery of many segments by several workers, delivered in order.
+ * Recovery of many segments by several worker threads; the results are delivered in order.
  *
  * Workers take segments in order. Segment i has output queue i % noutputs (struct output), to which
  * its worker appends batches. The caller empties one queue after the other. At most noutputs
  * segments are in progress and a queue holds at most OUTPUT_BATCHES batches, so memory is bounded.
- * Segments are taken in order, so the one that is delivered has a worker: there is no deadlock.
+ * There is no deadlock: since segments are taken in order, a worker is always busy with the segment
+ * whose queue the caller is emptying.
  *
  * crew.lock protects all fields that change after the workers have been started.
  */
@@ -20,14 +21,14 @@
 
 #define OUTPUT_BATCHES	32
 #define MAX_JOBS	256
-#define MAX_PAYLOAD	160	/* maximum size of an event's payload, rounded up */
+#define MAX_PAYLOAD	160	/* room for the payload of an event or of a function call, bytes */
 
 _Static_assert(sizeof(struct dep_call_values) <= MAX_PAYLOAD, "MAX_PAYLOAD");
 
 struct batch {
 	struct batch *next;
-	size_t n, room;		/* n: items or bytes; room: bytes after this header */
-	struct dep_item item[];	/* followed by copies of their payloads; or formatted bytes */
+	size_t n, room;		/* n: items, or formatted bytes; room: bytes after this header */
+	struct dep_item item[];	/* items, then their payloads; or the bytes of sink.format() */
 };
 
 struct output {
@@ -40,7 +41,7 @@ struct output {
 
 struct crew {
 	pthread_mutex_t lock;
-	pthread_cond_t work;	/* a queue has room, or a queue is free */
+	pthread_cond_t work;	/* a queue has room, or the next segment can be taken */
 	pthread_cond_t news;	/* a batch was queued, or a segment has ended */
 	struct dep_store *store;
 	const struct dep_segment *segs;
@@ -52,13 +53,13 @@ struct crew {
 	struct batch *spare;	/* delivered batches, for reuse */
 };
 
-/* The segment that a worker recovers. */
+/* A worker's state: @output is the queue of the segment that it is recovering. */
 struct task {
 	struct crew *crew;
 	struct output *output;
 };
 
-/* Get a batch with room for @bytes; reuse is cheaper, because fresh pages must be faulted in. */
+/* Get a batch with room for @bytes.  Reuses a delivered batch, whose pages are already mapped. */
 static struct batch *get_batch(struct crew *c, size_t bytes)
 {
 	struct batch *b;
@@ -92,7 +93,7 @@ static struct batch *format_batch(struct crew *c, const struct dep_segment *seg,
 	return b;
 }
 
-/* The field of an item that points to its payload, or NULL. */
+/* Return: the field of an item that points to its payload, or NULL; @size: of the payload. */
 static const void **payload_of(struct dep_item *it, size_t *size)
 {
 	switch (it->kind) {
@@ -144,7 +145,7 @@ static int queue_batch(void *arg, const struct dep_segment *seg, const struct de
 	int stop;
 
 	if (!b)
-		return dep_fail(-ENOMEM, "batch of items");
+		return dep_fail(-ENOMEM, "buffer for recovered items");
 	pthread_mutex_lock(&c->lock);
 	while (t->output->queued >= OUTPUT_BATCHES && !c->stop)
 		pthread_cond_wait(&c->work, &c->lock);
@@ -240,7 +241,7 @@ static int deliver_batch(const struct dep_sink *sink, const struct dep_segment *
 	return sink->batch ? sink->batch(sink->arg, seg, b->item, b->n) : 0;
 }
 
-/* Deliver the batches of segment @i until it has ended.  Return: what the sink returned. */
+/* Deliver all batches of segment @i, waiting for its worker.  Return: the sink's last result. */
 static int deliver(struct crew *c, size_t i, const struct dep_sink *sink)
 {
 	struct output *l = &c->output[i % c->noutputs];
@@ -312,7 +313,7 @@ static int recover_serially(struct dep_store *s, const struct dep_segment *segs,
 	return err;
 }
 
-/* Return: the number of workers for the @n segments. */
+/* Return: the number of workers to start for the @n segments; @jobs 0: one for each processor. */
 static unsigned int jobs_of(struct dep_store *s, const struct dep_segment *segs, size_t n,
 			    unsigned int jobs)
 {
@@ -350,7 +351,7 @@ int dep_recover(struct dep_store *s, const struct dep_segment *segs, size_t n,
 	c.output = calloc(c.noutputs, sizeof(*c.output));
 	thread = calloc(jobs, sizeof(*thread));
 	if (!c.output || !thread) {
-		dep_fail(err, "recovery");
+		dep_fail(err, "recovery threads");
 		goto out_free;
 	}
 	for (i = 0; i < c.noutputs; i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Which file was mapped where in a process. The store has the executable mappings with their times.
- * The addresses of a file's data follow from its program headers.
+ * Find the file that a process had mapped at an address. The store has only executable mappings,
+ * with their times. The addresses of a file's data are computed from its program headers.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static int by_place(const void *pa, const void *pb)
 		return a->start < b->start ? -1 : 1;
 	if (a->from_ns != b->from_ns)
 		return a->from_ns < b->from_ns ? -1 : 1;
-	/* Rows of the same time keep the store's order. */
+	/* Rows with the same time keep the order of the store. */
 	return a < b ? -1 : a > b;
 }
 
@@ -54,14 +54,16 @@ int dep_rows_build(struct dep_symbols *s)
 	return 0;
 }
 
-/* The store may have grown. Without memory there are no names. */
+/* Read the modules again if the store has grown. Without memory, no names are found. */
 static void renew(struct dep_symbols *s)
 {
 	if (s->rows_version != s->store->modules_version)
 		dep_rows_build(s);
 }
 
-/* Number of rows that begin at or before @pc of @process, including those of smaller processes. */
+/*
+ * Return: the number of rows before the first one, in sort order, that is after @pc of @process.
+ */
 static size_t rows_up_to(const struct dep_symbols *s, u32 process, u64 pc)
 {
 	size_t lo = 0, hi = s->nrows, mid;
@@ -78,7 +80,10 @@ static size_t rows_up_to(const struct dep_symbols *s, u32 process, u64 pc)
 	return lo;
 }
 
-/* Distance of a time from the row's lifetime. */
+/*
+ * Return: how far @time_ns is from the time in which the module was mapped, 0 if it is inside.
+ * If @time_ns is 0, a later mapping has a smaller distance.
+ */
 static u64 distance(const struct dep_module *m, u64 time_ns)
 {
 	if (!time_ns)
@@ -114,7 +119,7 @@ struct dep_row *dep_row_at(struct dep_symbols *s, u32 process, u64 pc, u64 time_
 		if (!best || distance(r->m, time_ns) < distance(best->m, time_ns))
 			best = r;
 	}
-	/* A time decides if one of the rows was mapped then. */
+	/* Not ambiguous if @time_ns is in the time in which the best row was mapped. */
 	*ambiguous = other && (!time_ns || distance(best->m, time_ns));
 	return best;
 }
@@ -148,7 +153,7 @@ struct dep_image *dep_row_image(struct dep_symbols *s, struct dep_row *row)
 	return row->image && row->image->nloads ? row->image : NULL;
 }
 
-/* Add the file's segments at their addresses. */
+/* Add a mapped file with all its segments, or extend the time of the same file at that @bias. */
 static void add_instance(struct dep_symbols *s, const struct dep_module *m, struct dep_image *im,
 			 u64 bias)
 {
@@ -195,7 +200,7 @@ size_t dep_instances(struct dep_symbols *s, u32 process, struct dep_instance **o
 		s->ninst = 0;
 		s->inst_process = process;
 		s->have_inst = true;
-		/* Rows are sorted by process. */
+		/* Find the first row of the process: rows are sorted by process. */
 		i = process ? rows_up_to(s, process - 1, UINT64_MAX) : 0;
 		for (; i < s->nrows && s->row[i].m->process == process; i++) {
 			im = dep_row_image(s, &s->row[i]);

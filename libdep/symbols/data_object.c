@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The variable and member at a data address. */
+/* Find the variable, and the member or array element in it, at a data address. */
 #include "member_path.h"
 
 static void name_part(struct dep_image *im, struct dep_var *v, u64 vaddr, u32 size,
@@ -19,7 +19,7 @@ static void name_part(struct dep_image *im, struct dep_var *v, u64 vaddr, u32 si
 	out->atomic = part.atomic;
 	dep_text_begin(&type, out->type, sizeof(out->type));
 	peeled = part.type;
-	/* A typedef such as std::atomic_int hides the type. */
+	/* Show the type itself, not a typedef of it such as std::atomic_int. */
 	if (part.is_std && dep_type_peel(&peeled, NULL)) {
 		dep_text_add(&type, "std::");
 		dep_type_name(&peeled, &type);
@@ -40,8 +40,8 @@ static void name_declaration(struct dep_image *im, struct dep_var *v, struct dep
 	    !dwarf_cu_die(a.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL))
 		return;
 	/*
-	 * The file number belongs to the unit with the declaration, which need not be the
-	 * variable's.
+	 * The file number is an index in the file table of the unit that has the declaration.
+	 * This can be another unit than that of the variable.
 	 */
 	out->file = dep_die_file(&im->s->strings, &unit, file);
 	out->line = (uint32_t)line;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The functions of a compilation unit, and the calls inlined into them. */
+/* Read the functions of a compilation unit, and the calls inlined into them, from DWARF. */
 #include <stdlib.h>
 
 #include "libdep/symbols/base/demangle.h"
@@ -40,7 +40,7 @@ struct visit {
 static void walk(struct visit *v, Dwarf_Die *of, const struct dep_scope *sc, u32 parent,
 		 int depth);
 
-/* Add a function with code, or an inlined one; @parent: the enclosing function. */
+/* Add a function that has code, or an inlined call; @parent: index of the enclosing function. */
 static void take(struct visit *v, Dwarf_Die *die, const struct dep_scope *sc, u32 parent,
 		 int depth, bool inlined)
 {
@@ -49,7 +49,10 @@ static void take(struct visit *v, Dwarf_Die *die, const struct dep_scope *sc, u3
 	if (f == DEP_NO_INDEX)
 		return;
 	if (!dep_die_spans(v->im, die, &v->u->code, f)) {
-		/* Discarded by the linker, or the abstract description of an inlined function. */
+		/*
+		 * The entry has no code: the linker has discarded it, or it is the abstract
+		 * description of an inlined function.
+		 */
 		v->u->nfuncs--;
 		if (inlined)
 			return;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The compilation units of a file, by the addresses of their code. .debug_aranges has the same
- * data, but not all compilers write it.
+ * Find the compilation unit at a code address. The section .debug_aranges would have the same data,
+ * but not all compilers write it.
  */
 #include <stdlib.h>
 
 #include "libdep/symbols/dwarf/die.h"
 #include "internal.h"
 
-#define MAX_RANGES	(1 << 20)	/* limit for one entry */
+#define MAX_RANGES	(1 << 20)	/* maximum number of address ranges of a DWARF entry */
 
 static struct dep_unit *add_unit(struct dep_image *im, size_t *room)
 {
@@ -32,8 +32,8 @@ int dep_die_spans(struct dep_image *im, Dwarf_Die *die, struct dep_spans *to, u3
 		if (at <= 0)
 			break;
 		/*
-		 * Code that the linker discarded is still described, at address 0 or outside of all
-		 * segments.
+		 * Skip code that the linker discarded: DWARF still describes it, at address 0 or
+		 * outside of all segments.
 		 */
 		if (dep_image_is_code(im, lo, hi) && !dep_spans_add(to, lo, hi, value))
 			n++;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Variables with a fixed address, and the std::atomic types. */
+/* Read the variables with a fixed address, and the std::atomic types, from DWARF. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ struct visit {
 	struct dep_walk w;
 };
 
-/* The address, if it is constant. */
+/* Get the address of a variable; false if it is not constant. */
 static bool address_of(Dwarf_Die *die, u64 *addr)
 {
 	Dwarf_Attribute a, at;
@@ -23,7 +23,7 @@ static bool address_of(Dwarf_Die *die, u64 *addr)
 
 	if (!dwarf_attr(die, DW_AT_location, &a) || dwarf_getlocation(&a, &op, &n) || !n || n > 2)
 		return false;
-	/* Variables that the compiler merged into one: base plus offset. */
+	/* An address plus offset describes a variable that the compiler merged with others. */
 	if (n == 2 && op[1].atom != DW_OP_plus_uconst)
 		return false;
 	switch (op[0].atom) {
@@ -137,7 +137,7 @@ static int by_pointer(const void *pa, const void *pb)
 	return a < b ? -1 : a > b;
 }
 
-/* Units shared by several files (dwz): they have types only. */
+/* Visit the units that several files share (made by dwz).  They have only types. */
 static void visit_shared(struct visit *v)
 {
 	static const struct dep_scope top;
@@ -183,7 +183,7 @@ struct dep_vars *dep_image_vars(struct dep_image *im)
 	dep_scopes_seal(&v->scopes);
 	for (i = 0; i < v->n; i++)
 		v->var[i].name = name_of(im, &v->var[i].die);
-	/* Of several variables at one address prefer one whose type has a known size. */
+	/* Of several variables at one address, dep_spans_seal() takes the last: the largest one. */
 	if (v->n)
 		qsort(v->var, v->n, sizeof(*v->var), by_size);
 	for (i = 0; i < v->n; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* ELF symbols: the only names in a stripped library, and those of assembler code. */
+/* ELF symbols: the only names in files without DWARF, and for functions in assembler code. */
 #include <errno.h>
 #include <gelf.h>
 #include <stdlib.h>
@@ -8,7 +8,10 @@
 #include "libdep/symbols/base/demangle.h"
 #include "internal.h"
 
-/* Length without the version: puts@GLIBC_2.2.5, or puts@@GLIBC_2.2.5 in the defining file. */
+/*
+ * Return: the length of a name without its version.  A versioned name is puts@GLIBC_2.2.5, or
+ * puts@@GLIBC_2.2.5 in the file that defines the symbol.
+ */
 static size_t bare_length(const char *name)
 {
 	const char *at = name[0] ? strchr(name + 1, '@') : NULL;
@@ -60,7 +63,7 @@ static struct dep_shown *slot_of(const struct dep_elf_symbols *t, u32 symbol)
 	return &t->shown[i];
 }
 
-/* At least half of the entries stay free. */
+/* Enlarge the hash table so that at least half of its entries stay free. */
 static int make_room(struct dep_elf_symbols *t)
 {
 	struct dep_elf_symbols grown = *t;
@@ -131,7 +134,7 @@ static int add_symbol(struct dep_elf_symbols *t, u32 number)
 	return 0;
 }
 
-/* True if the symbol names code or data of the file. */
+/* True if the symbol is a name for code or data of this file. */
 static bool is_named(struct dep_image *im, const struct dep_elf_table *t, const GElf_Sym *es)
 {
 	const char *name;
@@ -186,7 +189,10 @@ static int read_table(struct dep_image *im, Elf *elf, u32 type)
 
 #define RANKS	16u
 
-/* Rank of a name, to choose one of several for an address: higher for global and plain names. */
+/*
+ * Return: the rank of a symbol.  Of several symbols at an address, that with the highest rank is
+ * shown: preferably global, without leading underscores, and not weak.
+ */
 static u8 plainness(const struct dep_elf_symbol *s)
 {
 	unsigned int n = 0, rank;
@@ -200,7 +206,7 @@ static u8 plainness(const struct dep_elf_symbol *s)
 	return (u8)rank;
 }
 
-/* Fill @order with the symbols' indices by ascending rank.  Equal ranks keep their order. */
+/* Fill @order with the indices of the symbols, in ascending order of rank; stable. */
 static void put_in_order(const u8 *rank, u32 n, u32 *order)
 {
 	u32 from[RANKS + 1] = { 0 }, i;
@@ -235,8 +241,8 @@ static u64 section_end(const struct dep_elf_symbols *t, u32 i)
 }
 
 /*
- * End of symbol @number, which has no size: the next symbol, or the end of its section or segment.
- * (So _init does not include the stubs after it.)
+ * Return: the end of symbol @number at @at, which has no size: the next symbol, or the end of its
+ * section or segment.  The section matters for _init, for example, which PLT stubs follow.
  */
 static u64 end_of(const struct dep_image *im, const u64 *value, u32 number, u64 at)
 {
@@ -370,7 +376,7 @@ struct dep_elf_symbols *dep_image_symbols(struct dep_image *im)
 	if (im->have_syms || !im->main.elf)
 		return t;
 	im->have_syms = true;
-	/* The debug file may have the table that was stripped. */
+	/* If the file was stripped, its debug file may have the full symbol table. */
 	dep_image_debug(im);
 	if (read_table(im, im->main.elf, SHT_DYNSYM))
 		return t;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The function, the inlined calls and the lines at a code address. */
+/* Find the function, the calls inlined into it, and the source lines at a code address. */
 #include <string.h>
 
 #include "libdep/symbols/dwarf/die.h"
@@ -43,7 +43,7 @@ static struct dep_place place_at(const struct line *l, const char *name, const c
 				   .line = l->line, .column = l->column };
 }
 
-/* Without a unit or function at the address, use the ELF symbol. */
+/* If DWARF has no function at the address, use the ELF symbol. */
 static size_t put_symbol(struct dep_image *im, u64 vaddr, const struct line *l,
 			 struct dep_place *out, size_t max)
 {
@@ -54,7 +54,10 @@ static size_t put_symbol(struct dep_image *im, u64 vaddr, const struct line *l,
 	return 1;
 }
 
-/* For static C++ functions gcc gives neither a linkage name nor parameters in the name. */
+/*
+ * Take the name of a static C++ function from its ELF symbol, which has the parameters. gcc's DWARF
+ * has neither a linkage name nor parameters for it.
+ */
 static void name_static(struct dep_image *im, u64 vaddr, struct dep_func *f)
 {
 	u32 sym = f->name ? dep_image_function(im, vaddr) : DEP_NO_INDEX;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Shared by the files of libdep/symbols.
+ * Structures and functions shared by the files of libdep/symbols.
  *
- * address_space.c: what a process had mapped, where and when. mapped_file.c: one file and what was
- * read from it, by linked addresses; each part is read when it is first needed.
+ * address_space.c finds which file a process had mapped at an address and time. mapped_file.c
+ * describes one such file by its linked addresses (those in its ELF headers); each part of the file
+ * is read when it is first needed.
  */
 #ifndef ADEPT_SYMBOLS_INTERNAL_H
 #define ADEPT_SYMBOLS_INTERNAL_H
@@ -18,186 +19,193 @@
 #include "libdep/symbols/dwarf/scopes.h"
 
 #define DEP_NO_INDEX DEP_SPAN_NONE
-#define DEP_INSTANCES 4096u	/* limit for a process; only a forged store has more */
+#define DEP_INSTANCES 4096u	/* maximum of a process; only a forged store has more */
 
-/* ---- a file ---- */
+/* ---- mapped files ---- */
 
-struct dep_load {		/* PT_LOAD */
+struct dep_load {		/* a segment of an ELF file: program header of type PT_LOAD */
 	u64 vaddr, memsz, offset, filesz;
 	bool exec;
 };
 
-/** struct dep_elf_symbol - a symbol as in the file */
+/** struct dep_elf_symbol - a symbol, decoded from the ELF file */
 struct dep_elf_symbol {
 	u64 value, size;
-	const char *name;	/* may have a version and contain any characters */
+	const char *name;	/* as in the file: perhaps with a version, any characters */
 	bool is_func, is_object, is_local, is_weak;
 };
 
-#define DEP_ELF_TABLES	8u	/* limit of symbol tables of a file and its debug file */
+#define DEP_ELF_TABLES	8u	/* maximum number of symbol tables in a file and its debug file */
 
-/** struct dep_elf_table - a symbol table; @names: the section with its strings */
+/** struct dep_elf_table - a symbol table; @names: index of the section with its strings */
 struct dep_elf_table {
 	Elf *elf;
 	Elf_Data *data;
 	u32 names;
 };
 
-/** struct dep_shown - cached name of a symbol; see dep_symbol_name() */
+/** struct dep_shown - entry in the cache of dep_symbol_name(): the demangled name of a symbol */
 struct dep_shown {
 	u32 symbol;		/* DEP_NO_INDEX: free entry */
 	const char *name, *mangled;
 };
 
 /**
- * struct dep_elf_symbols - symbols of a file: elf_symbols.c
+ * struct dep_elf_symbols - all ELF symbols of a file (elf_symbols.c)
  *
- * All functions of a library are needed to find the one at an address, but few names are shown. So
- * names stay in the file, and only positions are kept here.
+ * Finding the function at an address needs the positions of all functions, but few of their names.
+ * So only positions are in memory; names are read from the file when they are needed.
  */
 struct dep_elf_symbols {
 	struct dep_elf_table table[DEP_ELF_TABLES];
 	u32 ntables;
-	/* index in its table * DEP_ELF_TABLES + number of the table */
+	/* for each symbol: index in its table * DEP_ELF_TABLES + number of the table */
 	u32 *sym;
 	u32 n, room;
-	struct dep_spans code, data;	/* values: indexes in @sym */
-	struct dep_spans loose;		/* code of symbols without a size, up to the next symbol */
-	struct dep_shown *shown;	/* hash table */
+	struct dep_spans code, data;	/* ranges with indexes in @sym as values */
+	struct dep_spans loose;		/* symbols without a size: code up to the next symbol */
+	struct dep_shown *shown;	/* hash table by symbol: cache of dep_symbol_name() */
 	u32 nshown, shown_room;
-	/* functions sorted by name and value; dep_image_by_name() */
+	/* indexes in @sym of the functions, sorted by name and value; see dep_image_by_name() */
 	u32 *by_name;
 	u32 nby_name;
-	bool whole;		/* the full symbol table was found, not only .dynsym */
+	bool whole;		/* a full symbol table (.symtab) was found, not only .dynsym */
 };
 
-/** struct dep_func - a function, or an inlined call of one */
+/** struct dep_func - a function, or an inlined call of a function, in DWARF */
 struct dep_func {
 	Dwarf_Die die;
-	u32 parent;		/* the function that it was inlined into, or DEP_NO_INDEX */
+	u32 parent;		/* of an inlined call: index of the caller; else DEP_NO_INDEX */
 	bool inlined, named;
 	u32 call_file, call_line, call_column;
-	const char *name, *symbol;	/* set if @named */
+	const char *name, *symbol;	/* name to show, mangled name; valid if @named */
 };
 
-/** struct dep_unit - a compilation unit */
+/** struct dep_unit - a compilation unit in DWARF */
 struct dep_unit {
-	Dwarf_Die skeleton;	/* has the ranges and lines */
-	Dwarf_Die die;		/* the split unit if there is one, else the same */
-	bool built;
+	Dwarf_Die skeleton;	/* unit in the main DWARF, with the code ranges and lines */
+	Dwarf_Die die;		/* unit in the split DWARF (.dwo) if there is one, else @skeleton */
+	bool built;		/* dep_unit_build() was called */
 	struct dep_func *func;
 	u32 nfuncs, room;
-	struct dep_spans code;	/* values: indexes of @func */
+	struct dep_spans code;	/* code ranges with indexes in @func as values */
 	struct dep_scopes scopes;
-	const char *raw_file, *file;	/* last path asked for: libdw's and the absolute one */
+	const char *raw_file, *file;	/* cache of the last path: libdw's, and as absolute path */
 };
 
 struct dep_var {
 	Dwarf_Die die;
 	u64 addr, size;
-	const char *name;	/* with its namespaces or functions */
+	const char *name;	/* with the namespaces or functions that it is in */
 };
 
-/** struct dep_vars - variables.c */
+/** struct dep_vars - all variables of a file that have a fixed address (dwarf_variables.c) */
 struct dep_vars {
 	struct dep_var *var;
 	u32 n, room;
-	struct dep_spans data;	/* values: indexes of @var */
+	struct dep_spans data;	/* ranges of variables, with indexes in @var as values */
 	struct dep_scopes scopes;
-	const void **atomic;	/* DIEs of std::atomic types, sorted */
+	const void **atomic;	/* addresses of the DIEs of std::atomic types, sorted */
 	size_t natomic, atomic_room;
 };
 
-/** struct dep_image - a mapped file, by path and build-id */
+/** struct dep_image - a mapped file, identified by path and build-id */
 struct dep_image {
 	struct dep_symbols *s;
-	const char *path, *build_id;	/* in the string pool */
-	u64 mapped_ns;		/* CLOCK_REALTIME of the first mapping; 0: not known */
+	const char *path, *build_id;	/* interned: equal strings have equal pointers */
+	u64 mapped_ns;		/* CLOCK_REALTIME when it was first mapped; 0: unknown */
 	struct dep_elf main, debug;	/* @main.elf is NULL if the file cannot be used */
 	struct dep_load *load;
 	u32 nloads;
 	Dwarf *dw;
 	struct dep_unit *unit;
 	u32 nunits;
-	struct dep_spans units;	/* values: indexes of @unit */
+	struct dep_spans units;	/* code ranges with indexes in @unit as values */
 	struct dep_elf_symbols syms;
 	struct dep_vars vars;
-	bool have_debug, have_dw, have_units, have_syms, have_vars;	/* tried before */
+	/* reading of this part was tried, successfully or not */
+	bool have_debug, have_dw, have_units, have_syms, have_vars;
 };
 
-/** dep_image_new() - reads nothing; NULL: no memory */
+/** dep_image_new() - allocate the image of module @m without opening its file; NULL: no memory */
 struct dep_image *dep_image_new(struct dep_symbols *s, const struct dep_module *m);
-/** dep_image_open() - open the file; a failure becomes a message */
+/** dep_image_open() - open the file; on failure, add a message for the user */
 void dep_image_open(struct dep_image *im);
 void dep_image_free(struct dep_image *im);
-/** dep_image_linked() - linked address of the byte at @offset in the file */
+/** dep_image_linked() - find the linked address of the byte at @offset in the file; false: none */
 bool dep_image_linked(const struct dep_image *im, u64 offset, u64 *vaddr);
-/** dep_image_debug() - open the separate debug file, if needed and found */
+/** dep_image_debug() - if the file has no DWARF, open its separate debug file if there is one */
 void dep_image_debug(struct dep_image *im);
-/** dep_image_dwarf() - DWARF of the file or of its debug file, or NULL */
+/** dep_image_dwarf() - get the DWARF of the file or of its debug file, or NULL */
 Dwarf *dep_image_dwarf(struct dep_image *im);
-/** dep_image_is_code(), dep_image_is_data() - is [lo, hi) in a segment of that kind? */
+/** dep_image_is_code(), dep_image_is_data() - is [lo, hi) in an executable segment; in any one? */
 bool dep_image_is_code(const struct dep_image *im, u64 lo, u64 hi);
 bool dep_image_is_data(const struct dep_image *im, u64 lo, u64 hi);
 
-/** dep_image_symbols() - read the ELF symbols, possibly none */
+/** dep_image_symbols() - read the ELF symbols of the file; without any, the result is empty */
 struct dep_elf_symbols *dep_image_symbols(struct dep_image *im);
-/** dep_image_by_name() - dep_image_symbols(), with functions sorted by name */
+/** dep_image_by_name() - as dep_image_symbols(), and also set by_name */
 struct dep_elf_symbols *dep_image_by_name(struct dep_image *im);
-/** dep_image_function() - the symbol of the code at @vaddr, or DEP_NO_INDEX */
+/** dep_image_function() - index of the symbol of the code at @vaddr, or DEP_NO_INDEX */
 u32 dep_image_function(struct dep_image *im, u64 vaddr);
-/** dep_elf_symbol() - symbol @i as in the file */
+/** dep_elf_symbol() - read symbol @i from the ELF file */
 struct dep_elf_symbol dep_elf_symbol(const struct dep_elf_symbols *t, u32 i);
 /** dep_symbol_order() - compare two names without their versions, as strcmp() does */
 int dep_symbol_order(const char *a, const char *b);
 /**
- * dep_symbol_name() - name of symbol @i without version, demangled
- * @mangled: receives the original if the name was demangled, else NULL
+ * dep_symbol_name() - get the demangled name of symbol @i, without its version
+ * @mangled: receives the name before demangling, or NULL if it was not a mangled name
  *
  * Return: NULL for DEP_NO_INDEX.
  */
 const char *dep_symbol_name(struct dep_image *im, u32 i, const char **mangled);
 
-/** dep_image_unit() - the unit at @vaddr with its functions read, or NULL */
+/** dep_image_unit() - find the compilation unit of @vaddr and read its functions; NULL: none */
 struct dep_unit *dep_image_unit(struct dep_image *im, u64 vaddr);
-/** dep_image_units() - read the list of units */
+/** dep_image_units() - read the list of compilation units */
 void dep_image_units(struct dep_image *im);
-/** dep_die_spans() - add the code ranges of @die to @to as @value. Return: their number */
+/** dep_die_spans() - add the code ranges of @die to @to, with @value. Return: number of ranges */
 int dep_die_spans(struct dep_image *im, Dwarf_Die *die, struct dep_spans *to, u32 value);
-/** dep_unit_build() - read the functions of a unit (functions.c) */
+/** dep_unit_build() - read the functions of a compilation unit (dwarf_functions.c) */
 void dep_unit_build(struct dep_image *im, struct dep_unit *u);
-/** dep_func_name() - set f->name and f->symbol */
+/** dep_func_name() - set f->name and f->symbol, unless they are set already */
 void dep_func_name(struct dep_image *im, struct dep_unit *u, struct dep_func *f);
 
 /**
- * dep_image_frames() - all fields of the places at @vaddr but module and offset; at least one place
+ * dep_image_frames() - find the function at @vaddr and the calls inlined into it, innermost first
+ * @out: receives up to @max places; only their functions, files and lines are set
+ *
+ * Return: number of places, at least 1; can be more than @max.
  */
 size_t dep_image_frames(struct dep_image *im, u64 vaddr, struct dep_place *out, size_t max);
-/** dep_image_real_function() - set out->function and symbol, from DWARF only as a last resort */
+/**
+ * dep_image_real_function() - find the function at @vaddr, without inlined calls
+ * @out: only function and symbol are set; DWARF is read only if the file has no full symbol table
+ */
 void dep_image_real_function(struct dep_image *im, u64 vaddr, struct dep_place *out);
 
-/** dep_image_vars() - read the variables with a fixed address */
+/** dep_image_vars() - read the variables that have a fixed address */
 struct dep_vars *dep_image_vars(struct dep_image *im);
-/** dep_image_object() - set the fields of @out that depend on the linked address */
+/** dep_image_object() - find the variable at @vaddr; sets the fields of @out known from the file */
 bool dep_image_object(struct dep_image *im, u64 vaddr, u32 size, struct dep_object *out);
 
 /* ---- processes ---- */
 
-/** struct dep_row - one of the store's modules */
+/** struct dep_row - one module of the store: an executable mapping of a process */
 struct dep_row {
 	const struct dep_module *m;
-	u64 reach;		/* highest end of the process's rows up to this one */
-	struct dep_image *image;	/* NULL: no file, or not @looked */
-	bool looked;
+	u64 reach;		/* highest end address in the process's rows up to this row */
+	struct dep_image *image;	/* NULL: the mapping has no file, or @looked is false */
+	bool looked;		/* @image is set */
 };
 
-/* A file that a process mapped at one address, from all its rows. */
+/* All segments of a file that a process mapped at one load address. */
 struct dep_instance {
 	u32 process;
 	struct dep_image *image;
-	u64 bias;		/* address minus linked address */
-	u64 lo, hi;		/* extent of its segments */
-	u64 from_ns, to_ns;	/* @to_ns 0: until the end */
+	u64 bias;		/* address in the process minus linked address */
+	u64 lo, hi;		/* address range of all segments in the process */
+	u64 from_ns, to_ns;	/* when it was mapped; @to_ns 0: until the end of the process */
 };
 
 struct dep_symbols {
@@ -205,10 +213,10 @@ struct dep_symbols {
 	struct dep_strings strings;
 	struct dep_image **image;
 	size_t nimages, images_room;
-	struct dep_row *row;	/* sorted by process and start */
+	struct dep_row *row;	/* sorted by process and start address */
 	size_t nrows;
-	u64 rows_version;	/* version of the store's modules */
-	struct dep_instance *inst;	/* of process @inst_process */
+	u64 rows_version;	/* dep_store.modules_version when @row was made */
+	struct dep_instance *inst;	/* mapped files of process @inst_process */
 	size_t ninst, inst_room;
 	u32 inst_process;
 	bool have_inst;
@@ -219,17 +227,17 @@ struct dep_symbols {
 /** dep_rows_build() - read and sort the store's modules */
 int dep_rows_build(struct dep_symbols *s);
 /**
- * dep_row_at() - the row of code address @pc at @time_ns (0: the last one), or NULL
- * @ambiguous: another file was mapped there at another time
+ * dep_row_at() - find the row of code address @pc at @time_ns (0: the latest row), or NULL
+ * @ambiguous: receives true if other files were mapped there too, and @time_ns does not decide
  */
 struct dep_row *dep_row_at(struct dep_symbols *s, u32 process, u64 pc, u64 time_ns,
 			   bool *ambiguous);
-/** dep_row_image() - the file of @row if it can be used, or NULL */
+/** dep_row_image() - open the file of @row; NULL: there is none, or it cannot be used */
 struct dep_image *dep_row_image(struct dep_symbols *s, struct dep_row *row);
-/** dep_instances() - all files of a process; valid until the next call for another process */
+/** dep_instances() - all mapped files of a process; valid until a call for another process */
 size_t dep_instances(struct dep_symbols *s, u32 process, struct dep_instance **out);
 
-/** dep_symbols_message() - add a message for the user, each text once */
+/** dep_symbols_message() - add a message for the user, unless the same text was added before */
 void dep_symbols_message(struct dep_symbols *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

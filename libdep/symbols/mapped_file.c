@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A mapped file: whether it is still the recorded one, where its segments are, and which DWARF
- * belongs to it.
+ * A mapped file: check that it is still the recorded one, read its segments, and find its DWARF.
  */
 #include <errno.h>
 #include <gelf.h>
@@ -13,7 +12,7 @@
 #define MAX_LOADS	256u
 #define PAGE		4096ull
 
-/* Convert a time in the store to CLOCK_REALTIME; 0: not known. */
+/* Convert a time in the store (CLOCK_MONOTONIC) to CLOCK_REALTIME; 0: unknown. */
 static u64 realtime_of(const struct dep_symbols *s, u64 ns)
 {
 	const struct dep_meta *meta = dep_store_meta(s->store);
@@ -52,7 +51,7 @@ static void read_loads(struct dep_image *im)
 	for (i = 0; im->load && i < n && im->nloads < MAX_LOADS; i++) {
 		if (!gelf_getphdr(im->main.elf, (int)i, &ph) || ph.p_type != PT_LOAD)
 			continue;
-		/* Reject values with which later sums could overflow. */
+		/* Ignore segments with values so large that later sums could overflow. */
 		if (ph.p_vaddr >> 56 || ph.p_memsz >> 56 || ph.p_offset >> 56 || ph.p_filesz >> 56)
 			continue;
 		l = &im->load[im->nloads++];
@@ -64,27 +63,27 @@ static void read_loads(struct dep_image *im)
 	}
 }
 
-/* Is the open file different from the recorded one? Then add a message. */
+/* True if the open file differs from the recorded one; also adds a message for the user. */
 static bool is_another(struct dep_image *im)
 {
 	if (im->build_id[0] && strcmp(im->build_id, im->main.build_id)) {
 		dep_symbols_message(im->s,
 				    "%s is not the file that was recorded: its build-id is %s "
-				    "and was %s; only offsets in it are shown",
+				    "and was %s; only offsets in the file are shown",
 				    im->path, im->main.build_id[0] ? im->main.build_id : "gone",
 				    im->build_id);
 		return true;
 	}
 	if (!im->build_id[0] && im->mapped_ns && im->main.mtime_ns > im->mapped_ns) {
 		dep_symbols_message(im->s, "%s was modified after it was recorded and has no "
-				    "build-id to identify it; only offsets in it are shown",
+				    "build-id to identify it; only offsets in the file are shown",
 				    im->path);
 		return true;
 	}
 	return false;
 }
 
-/* Suffix of the path of an unlinked file in /proc/PID/maps. */
+/* The kernel appends this to the path of an unlinked file in /proc/PID/maps. */
 static const char deleted[] = " (deleted)";
 
 void dep_image_open(struct dep_image *im)
@@ -96,7 +95,7 @@ void dep_image_open(struct dep_image *im)
 	if (im->path[0] != '/')
 		return;
 	err = dep_elf_open(&im->main, im->path);
-	/* A new file may have replaced it; compare the build-id. */
+	/* If the file was unlinked, a new file with the same build-id may be at its path. */
 	if (err && im->build_id[0] && n > cut && !strcmp(im->path + n - cut, deleted)) {
 		path = strndup(im->path, n - cut);
 		if (path && !dep_elf_open(&im->main, path) &&
@@ -107,8 +106,9 @@ void dep_image_open(struct dep_image *im)
 		free(path);
 	}
 	if (err) {
-		dep_symbols_message(im->s, "%s cannot be used: %s; only offsets in it are shown",
-				    im->path, err == -EINVAL ? "it is no ELF file for x86-64" :
+		dep_symbols_message(im->s, "no symbols from %s: %s; only offsets in the file are "
+				    "shown", im->path, err == -EINVAL ?
+				    "the file is no ELF file for x86-64" :
 				    strerror(-err));
 		return;
 	}
@@ -161,7 +161,10 @@ bool dep_image_linked(const struct dep_image *im, u64 offset, u64 *vaddr)
 	u32 i;
 	int pass;
 
-	/* Whole pages are mapped; a page at a boundary belongs to two segments. */
+	/*
+	 * Whole pages are mapped, so a page at a boundary belongs to two segments.  Try executable
+	 * segments first.
+	 */
 	for (pass = 0; pass < 2; pass++)
 		for (i = 0; i < im->nloads; i++) {
 			l = &im->load[i];
@@ -179,7 +182,7 @@ static bool has_segment(const struct dep_image *im, u64 lo, u64 hi, bool code)
 	const struct dep_load *l;
 	u32 i;
 
-	/* Linkers leave discarded code at address 0. */
+	/* Nothing is at address 0, to which linkers assign discarded code. */
 	if (!lo || lo >= hi)
 		return false;
 	for (i = 0; i < im->nloads; i++) {

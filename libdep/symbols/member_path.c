@@ -4,9 +4,9 @@
 #include "member_path.h"
 
 #define MAX_DEPTH	24
-#define MAX_ENTRIES	65536	/* limit of entries visited */
+#define MAX_ENTRIES	65536	/* maximum number of DWARF entries that a search visits */
 
-/* Parameters of a search, with the number of entries that it may still visit. */
+/* Parameters of a search; @w limits the number of DWARF entries that it visits. */
 struct descent {
 	const struct dep_vars *vars;
 	struct dep_walk *w;
@@ -31,12 +31,12 @@ static bool is_std_atomic(const struct dep_vars *v, Dwarf_Die *type)
 
 	if (!v->natomic)
 		return false;
-	/* For a type unit only the declaration is in the namespace. */
+	/* If the type is in a type unit, only its declaration is in namespace std. */
 	return is_listed(v, type) ||
 	       (dep_die_ref(type, DW_AT_specification, &decl) && is_listed(v, &decl));
 }
 
-/* Offset of a member or base; bit fields are not named. */
+/* Get the byte offset of a member or base class in its class; false for bit fields. */
 static bool place_of(Dwarf_Die *member, u64 *at)
 {
 	Dwarf_Attribute a;
@@ -47,7 +47,7 @@ static bool place_of(Dwarf_Die *member, u64 *at)
 	*at = 0;
 	if (dwarf_hasattr(member, DW_AT_data_bit_offset) || dwarf_hasattr(member, DW_AT_bit_size))
 		return false;
-	/* Without a location the offset is 0, as in a union. */
+	/* A member without a location is at offset 0, as in a union. */
 	if (!dwarf_attr(member, DW_AT_data_member_location, &a))
 		return !dwarf_hasattr(member, DW_AT_external) &&
 		       !dwarf_hasattr(member, DW_AT_declaration);
@@ -79,7 +79,7 @@ static bool enter(const struct descent *d, Dwarf_Die *member, struct dep_part *p
 	size = dep_type_size(&in.type);
 	if (in.offset >= size || d->size > size - in.offset)
 		return false;
-	/* Bases and unnamed members add nothing to the path. */
+	/* Base classes and unnamed members add nothing to the path. */
 	if (name && dwarf_tag(member) == DW_TAG_member)
 		dep_text_add(to, ".%s", name);
 	go_down(d, &in, to, depth + 1);
@@ -87,7 +87,7 @@ static bool enter(const struct descent *d, Dwarf_Die *member, struct dep_part *p
 	return true;
 }
 
-/* Of members that share bytes (in a union) choose the one that fits best. */
+/* Descend into a member.  In a union, prefer a member that is a scalar of the accessed size. */
 static void into_members(const struct descent *d, Dwarf_Die *type, struct dep_part *part,
 			 struct dep_text *to, int depth)
 {

@@ -7,17 +7,18 @@
 #include "libdep/symbols/dwarf/types.h"
 
 struct dep_part {
-	Dwarf_Die type;		/* as declared, with qualifiers */
-	u64 offset;		/* offset within @type */
-	bool atomic;		/* it is atomic, or part of an atomic object */
-	bool is_std;		/* an instance of std::atomic */
-	bool exact;		/* a scalar of the requested size */
+	Dwarf_Die type;		/* declared type of the part, with qualifiers */
+	u64 offset;		/* byte offset of the accessed bytes within the part */
+	bool atomic;		/* the part is atomic, or in an atomic object */
+	bool is_std;		/* the part is an instance of std::atomic */
+	bool exact;		/* the part is a scalar of the accessed size */
 };
 
 /**
- * dep_path() - replace @part by the smallest part that has all @size bytes at its offset
- * @vars: tells which types are std::atomic; their members are not named
- * @to: the path is appended, for example ".head[3].next"
+ * dep_path() - replace @part by its smallest member or element that contains the accessed bytes
+ * @vars: has the list of std::atomic types, whose members are not named
+ * @size: number of bytes accessed, at @part->offset
+ * @to: receives the path to the member, for example ".head[3].next"
  */
 void dep_path(const struct dep_vars *vars, struct dep_part *part, u32 size, struct dep_text *to);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The public interface: maps an address of a process to a file and its linked address, and sets the
- * fields that depend only on the file.
+ * The public interface. Converts an address of a process to a file and a linked address in it, for
+ * which the other files of this folder find names.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -71,7 +71,7 @@ size_t dep_symbols_messages(struct dep_symbols *s, const char *const **out)
 	return s->nnotes;
 }
 
-/* A row without a file: a mapping by the kernel, or memory with generated code. */
+/* Set the module name and offset; memory without a file gets a name in brackets. */
 static void name_module(struct dep_symbols *s, const struct dep_row *row, u64 pc,
 			struct dep_place *p)
 {
@@ -91,7 +91,7 @@ static void name_module(struct dep_symbols *s, const struct dep_row *row, u64 pc
 		p->module = "[unknown]";
 }
 
-/* Set all fields but functions. Return: the file, or NULL if none can be read. */
+/* Set the module fields of @where. Return: the mapped file, or NULL if it cannot be read. */
 static struct dep_image *find_module(struct dep_symbols *s, u32 process, u64 pc, u64 time_ns,
 				     struct dep_place *where)
 {
@@ -146,7 +146,7 @@ void dep_symbols_function(struct dep_symbols *s, uint32_t process, uint64_t pc,
 		dep_image_real_function(im, out->linked, out);
 }
 
-/* The instance with a segment at a data address. */
+/* Find the mapped file that has a segment at data address @addr, preferably at @time_ns. */
 static struct dep_instance *instance_at(struct dep_symbols *s, u32 process, u64 addr, u64 time_ns,
 					bool *ambiguous)
 {
@@ -189,7 +189,7 @@ int dep_symbols_object(struct dep_symbols *s, uint32_t process, uint64_t addr, u
 	return 1;
 }
 
-/* Index of the first of a file's functions that is not less than @name. */
+/* Return: index in @t->by_name of the first function whose name is not less than @name. */
 static u32 first_named(const struct dep_elf_symbols *t, const char *name)
 {
 	u32 lo = 0, hi = t->nby_name, mid;
@@ -216,7 +216,7 @@ size_t dep_symbols_find(struct dep_symbols *s, uint32_t process, const char *nam
 
 	for (i = 0; i < n; i++) {
 		t = dep_image_by_name(in[i].image);
-		/* No function is at 0: see dep_image_is_code(). */
+		/* No function is at address 0: see dep_image_is_code(). */
 		last = 0;
 		for (k = first_named(t, name); k < t->nby_name; k++, last = sym.value) {
 			sym = dep_elf_symbol(t, t->by_name[k]);

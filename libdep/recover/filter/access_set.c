@@ -9,7 +9,7 @@
 #define BUCKETS		4096u
 #define BLOCK		32u	/* pages per allocation */
 #define BLOCKS		(DEP_ACCESS_SET_PAGES / BLOCK)
-#define KEPT		256u	/* no page is reused below this number: most are needed again */
+#define KEPT		256u	/* a set with fewer pages reuses none: most are needed again */
 
 struct dep_access_block {
 	struct dep_access_page page[BLOCK];
@@ -22,7 +22,7 @@ int dep_access_set_init(struct dep_access_set *s)
 	s->block = calloc(BLOCKS, sizeof(struct dep_access_block *));
 	s->stamp = DEP_ACCESS_SET_INTERVALS - 1;
 	dep_access_set_new_interval(s);
-	return s->bucket && s->block ? 0 : dep_fail(-ENOMEM, "references");
+	return s->bucket && s->block ? 0 : dep_fail(-ENOMEM, "set of accessed bytes");
 }
 
 void dep_access_set_free(struct dep_access_set *s)
@@ -50,7 +50,7 @@ void dep_access_set_new_interval(struct dep_access_set *s)
 	s->turn++;
 	if (++s->stamp < DEP_ACCESS_SET_INTERVALS)
 		return;
-	/* The numbers wrap: remove all old keys. */
+	/* The interval numbers of keys wrap around: remove all old keys. */
 	s->stamp = 1;
 	clear_entries(s);
 }
@@ -65,7 +65,10 @@ static struct dep_access_page *number(struct dep_access_set *s, u32 i)
 	return &s->block[i / BLOCK]->page[i % BLOCK];
 }
 
-/* The interval to which valid bits of a page belong; pages of DEP_ORIGIN_IGNORED stay valid. */
+/*
+ * Return: the interval number that a page with valid bits has: the current one, but 0 for
+ * DEP_ORIGIN_IGNORED, whose pages are always valid.
+ */
 static u64 interval_of(const struct dep_access_set *s, u64 place)
 {
 	return place >> DEP_ACCESS_SET_ORIGIN == DEP_ORIGIN_IGNORED ? 0 : s->turn;
@@ -76,7 +79,7 @@ static u64 number_of(u64 place)
 	return place & ((1ull << DEP_ACCESS_SET_ORIGIN) - 1);
 }
 
-/* Unlink a page of an older interval for reuse, or return NULL. */
+/* Unlink a page of an older interval for reuse.  Return: NULL if the next candidate is in use. */
 static struct dep_access_page *used_again(struct dep_access_set *s)
 {
 	struct dep_access_page *p, **pp;
@@ -91,7 +94,7 @@ static struct dep_access_page *used_again(struct dep_access_set *s)
 	for (pp = &s->bucket[bucket_of(p->place)]; *pp != p; pp = &(*pp)->next)
 		;
 	*pp = p->next;
-	/* A cache entry of DEP_ORIGIN_IGNORED does not expire by itself. */
+	/* The cache may still find this page: entries of DEP_ORIGIN_IGNORED do not expire. */
 	way = number_of(p->place) % DEP_ACCESS_SET_CACHE;
 	if (s->page[way] == p)
 		s->key[way] = ~0ull;
@@ -105,7 +108,7 @@ static struct dep_access_page *unused(struct dep_access_set *s)
 	if (s->pages == DEP_ACCESS_SET_PAGES) {
 		if (s->later)
 			return NULL;
-		/* The set is full: forget everything.  Repeated accesses are emitted once more. */
+		/* The set is full: empty it.  Repeated accesses are then emitted once more. */
 		memset(s->bucket, 0, BUCKETS * sizeof(*s->bucket));
 		clear_entries(s);
 		s->pages = 0;
@@ -126,7 +129,10 @@ static void clear(struct dep_access_page *p)
 	}
 }
 
-/* Find or make the page of this interval; NULL: no memory.  @p: a page to try first, or NULL */
+/*
+ * Find or make the page @place, valid for this interval.  @p: a page to try first, or NULL.
+ * Return: NULL: no memory.
+ */
 static struct dep_access_page *page_of(struct dep_access_set *s, u64 place,
 				       struct dep_access_page *p)
 {
@@ -150,7 +156,7 @@ static struct dep_access_page *page_of(struct dep_access_set *s, u64 place,
 	return p;
 }
 
-/* Those bits of word @i that are within @from to @to - 1 of the page. */
+/* Return: the bits of word @i for those bytes of the page that are in @from to @to - 1. */
 static u64 part_of(u32 i, u32 from, u32 to)
 {
 	u64 bits = ~0ull;
@@ -162,7 +168,7 @@ static u64 part_of(u32 i, u32 from, u32 to)
 	return bits;
 }
 
-/* Set the bits @from to @to - 1 of @p.  Return: a bit for each word with new ones. */
+/* Set the bits of bytes @from to @to - 1.  Return: bit i: word i has bits that were not set. */
 static u64 set_bits(struct dep_access_page *p, u32 from, u32 to, bool write, bool later)
 {
 	u64 bits, words = 0;
@@ -172,7 +178,7 @@ static u64 set_bits(struct dep_access_page *p, u32 from, u32 to, bool write, boo
 		bits = part_of(i, from, to);
 		if (bits & ~(write ? p->wrote[i] : p->read[i]))
 			words |= 1ull << i;
-		/* An access that is emitted now covers the new bytes only. */
+		/* An access that is not deferred is emitted now: mark its new bytes as emitted. */
 		if (!later) {
 			p->emitted[i].read |= bits & ~p->read[i];
 			p->emitted[i].wrote |= write ? bits & ~p->wrote[i] : 0;
@@ -198,7 +204,7 @@ static void clear_bits(struct dep_access_page *p, u32 from, u32 to)
 	}
 }
 
-/* The bits of word @i to be flushed: bytes only read if @reads, else bytes written. */
+/* Return: the deferred bits of word @i: bytes only read if @reads, otherwise bytes written. */
 static u64 bits_of(const struct dep_access_page *p, u32 i, bool reads)
 {
 	if (!(p->later >> i & 1))
@@ -207,7 +213,7 @@ static u64 bits_of(const struct dep_access_page *p, u32 i, bool reads)
 		       p->wrote[i] & ~p->emitted[i].wrote;
 }
 
-/* The page of this interval, or NULL. */
+/* Find the page @place.  Return: NULL if it has no valid bits for this interval. */
 static struct dep_access_page *find(const struct dep_access_set *s, u64 place)
 {
 	struct dep_access_page *p = s->bucket[bucket_of(place)];
@@ -235,7 +241,7 @@ static bool are_put_off(const struct dep_access_page *p, u32 from, u32 to)
 	return false;
 }
 
-/* The number of bytes of the range that are in the page of @addr. */
+/* Return: the number of bytes of the range at @addr that are in its first page. */
 static u32 in_page(u64 addr, u64 size)
 {
 	u64 most = DEP_ACCESS_SET_PAGE - addr % DEP_ACCESS_SET_PAGE;
@@ -297,7 +303,7 @@ static void emit_deferred(struct dep_access_set *s, struct dep_access_page *p, u
 	p->later |= words;
 }
 
-/* Fast path of note(): all bytes are in one word of @p.  Return: was any byte new? */
+/* Fast path of note() if all bytes are in one word of @p.  Return: 1 if a byte was new, else 0. */
 static int note_word(struct dep_access_set *s, struct dep_access_page *p,
 		     const struct dep_filter_access *a, bool later)
 {
@@ -317,7 +323,7 @@ static int note_word(struct dep_access_set *s, struct dep_access_page *p,
 	return new;
 }
 
-/* The page of this interval, also put into the cache; NULL: no memory */
+/* Get the page at @addr for this interval and put it into the cache.  Return: NULL: no memory. */
 static struct dep_access_page *entry_of(struct dep_access_set *s, u64 addr, u8 who)
 {
 	u64 page = addr / DEP_ACCESS_SET_PAGE, key = page | dep_access_set_tag(s, who);
@@ -334,7 +340,7 @@ static struct dep_access_page *entry_of(struct dep_access_set *s, u64 addr, u8 w
 	return p;
 }
 
-/* Return: 1 if any byte was new, else 0; or -ENOMEM. */
+/* Add an access to the set.  Return: 1 if any byte was new, else 0; or -ENOMEM. */
 static int note(struct dep_access_set *s, const struct dep_filter_access *a, bool later)
 {
 	u64 addr = a->addr, size = a->size, words;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "atomic_counters.h"
 
-#define TRIES	8u	/* slots that an address may use */
+#define TRIES	8u	/* number of slots in which an address may be */
 
 static u32 hash_of(u64 at)
 {
@@ -9,7 +9,8 @@ static u32 hash_of(u64 at)
 }
 
 /*
- * The number of @at's slot, or DEP_ATOMIC_COUNTERS if it has none; with @make, a free one is taken.
+ * Find the slot for @at (address / 8); with @make, take a free one if there is none.
+ * Return: its index, or DEP_ATOMIC_COUNTERS.
  */
 static u32 find(struct dep_atomic_counters *c, u64 at, bool make)
 {

@@ -8,8 +8,8 @@
 #include "filtered_program.h"
 #include "filter.h"
 
-#define CONTROL_BLOCK	4096u	/* bytes of a thread's control block; the program's data follows */
-#define WORD_MAX	16u	/* a larger access is a copy, not a lock operation */
+#define CONTROL_BLOCK	4096u	/* size in bytes that is assumed for a thread's control block */
+#define WORD_MAX	16u	/* bytes; a larger access is a copy, not a lock operation */
 
 int dep_filter_init(struct dep_filter *s, const struct dep_process_filter *scope, u32 thread)
 {
@@ -34,7 +34,7 @@ int dep_filter_copy(struct dep_filter *to, const struct dep_filter *from)
 	*to = *from;
 	to->ahead = NULL;
 	to->blocks = (struct dep_heap_sizes){ 0 };
-	/* These entries have interval numbers of the other access set. */
+	/* These entries have interval numbers of the original's access set. */
 	memset(to->counted, 0, sizeof(to->counted));
 	err = dep_access_set_init(&to->seen);
 	dep_filter_new_interval(to);
@@ -50,7 +50,10 @@ void dep_filter_free(struct dep_filter *s)
 	dep_heap_sizes_free(&s->blocks);
 }
 
-/* Was the hooked function left without a return?  Like sync_functions_left() of the analyzer. */
+/*
+ * True if program code runs while a library function is active: the function was left without a
+ * return.  Must match sync_functions_left() of the analyzer.
+ */
 static bool is_outside(const struct dep_filter *s, u8 code)
 {
 	return code == DEP_CODE_PROGRAM && s->call[s->ncalls - 1].code != DEP_CODE_PROGRAM;
@@ -71,7 +74,7 @@ void dep_filter_set_tags(struct dep_filter *s)
 		s->tag[i] = tag_of(s, i);
 }
 
-/* Set the origins of program code, of the thread runtime, and of all other code. */
+/* Set the origins of program code, of the thread runtime (@threads), and of all other code. */
 static void set_origin(struct dep_filter *s, u8 others, u8 program, u8 threads)
 {
 	memset(s->who, others, sizeof(s->who));
@@ -83,16 +86,16 @@ static void set_origin(struct dep_filter *s, u8 others, u8 program, u8 threads)
 void dep_filter_new_interval(struct dep_filter *s)
 {
 	dep_access_set_new_interval(&s->seen);
-	/* An interrupted locked instruction takes its first timestamp again. */
+	/* Drop it: an interrupted locked instruction takes its first timestamp again. */
 	s->held.pc = 0;
 	s->all = s->counts = false;
 	s->singly = s->nlast = s->first = 0;
-	/* Unknown: which code runs next, and which origin the analyzer gives to it. */
+	/* It is unknown which code runs next, so emit the next access of program and runtime. */
 	set_origin(s, DEP_FILTER_THREADS, DEP_FILTER_PROGRAM | DEP_FILTER_LOOK,
 		   DEP_FILTER_THREADS | DEP_FILTER_LOOK);
 }
 
-/* Set origins after the first access by @code: libraries called by it share its origin. */
+/* Set origins after the first access by @code: the libraries that it calls share its origin. */
 static void settle(struct dep_filter *s, u8 code)
 {
 	if (code == DEP_CODE_THREADS) {
@@ -120,7 +123,10 @@ bool dep_filter_may_count(const struct dep_filter *s, u32 how)
 
 bool dep_filter_locks(const struct dep_filter *s, u32 how, u8 code)
 {
-	/* An interval begins, or the instruction acquires: its value is used and it is emitted. */
+	/*
+	 * The second timestamp begins an interval if the first one did not, or it acquires: it is
+	 * emitted and the program uses the old value.
+	 */
 	if (how & DEP_TK_AFTER)
 		return !s->muted && (s->counts || !(how & DEP_TK_UNUSED || s->held.pc));
 	return !dep_filter_may_count(s, how) && (!s->muted || is_outside(s, code));
@@ -138,21 +144,24 @@ void dep_filter_timestamp(struct dep_filter *s, u32 how)
 		if (s->counts && !s->muted)
 			dep_filter_new_interval(s);
 		/*
-		 * An acquire makes no access new: what races with a later access also races with
-		 * the earlier one.
+		 * An acquire alone begins no interval: any access that races with a later access of
+		 * this thread also races with the earlier one.
 		 */
 		s->all = s->counts = false;
 		s->unheard = DEP_FILTER_NOTHING;
 		return;
 	}
-	/* A thread that locks between its reads does not wait by them. */
+	/* Reads between locked instructions are no wait loop, so the last reads are not needed. */
 	s->nlast = s->first = 0;
-	/* A muted instruction orders nothing, unless the return comes before its reference. */
+	/*
+	 * A muted instruction orders nothing, unless the hooked function returns before the
+	 * instruction's reference: keep the timestamp for dep_filter_event().
+	 */
 	if (s->muted) {
 		s->unheard = how;
 		return;
 	}
-	/* The references of the instruction follow. */
+	/* After this first timestamp, the references of the instruction follow. */
 	s->fence = how & DEP_TK_FENCE;
 	s->counts = dep_filter_may_count(s, how);
 	if (!s->counts)
@@ -214,7 +223,7 @@ static bool is_locked(const struct dep_word_set *p, u64 addr, u32 size)
 	       dep_word_set_has(p, addr, size);
 }
 
-/* The list of robust mutexes that the thread holds is in its control block. */
+/* True for the thread's control block, which has the list of robust mutexes that it holds. */
 static bool in_control_block(const struct dep_filter *s, u64 addr)
 {
 	return addr - s->fs < CONTROL_BLOCK;
@@ -227,14 +236,14 @@ static struct dep_filter_access access_of(const struct dep_filter *s, u8 code,
 					 .who = s->who[code], .write = r->type & DEP_WRITE };
 }
 
-/* Can these accesses be deferred?  A flush emits no other origins. */
+/* Can accesses by @code be deferred?  Only with the two origins that dep_filter_flush() emits. */
 static bool may_wait(const struct dep_filter *s, u8 code)
 {
 	return s->who[code] == DEP_FILTER_PROGRAM ||
 	       (s->who[code] == DEP_FILTER_LIBRARY && code == DEP_CODE_LIBRARY);
 }
 
-/* Is the access made inside a hooked function that mutes?  Then it is never emitted. */
+/* True if the access is muted: made inside a hooked function whose accesses are never emitted. */
 static bool is_muted(struct dep_filter *s, u8 code, const struct dep_ref *r)
 {
 	struct dep_filter_access a = access_of(s, code, r);
@@ -252,7 +261,7 @@ static bool is_muted(struct dep_filter *s, u8 code, const struct dep_ref *r)
 	return true;
 }
 
-/* Are plain references by @code deferred in general?  Those of the loader are dropped. */
+/* Are plain references by @code deferred, or (of the dynamic loader) dropped, in general? */
 static bool are_deferred(const struct dep_filter *s, u8 code)
 {
 	if (s->all || code == DEP_CODE_LOADER)
@@ -282,7 +291,7 @@ bool dep_filter_defer(struct dep_filter *s, u8 code, const struct dep_ref *r)
 	return true;
 }
 
-/* The analyzer recognises a waiting thread by its last reads. */
+/* Keep the last reads: the analyzer recognises a waiting thread by them. */
 static void keep_reads(struct dep_filter *s, u8 code, u64 pc, u64 addr, u64 bits)
 {
 	u32 at;
@@ -335,11 +344,14 @@ bool dep_filter_flush(struct dep_filter *s, struct dep_page_accesses *out)
 
 bool dep_filter_last(struct dep_filter *s, struct dep_ref *r)
 {
-	/* A read by the program's code would look as if it had left the muting function. */
+	/*
+	 * To the analyzer, a read by program code would mean that the thread has left the function
+	 * that mutes accesses.
+	 */
 	if (s->muted || !s->nlast)
 		return false;
 	if (s->nlast > DEP_FILTER_LAST) {
-		/* Begin with the oldest one. */
+		/* Older reads were overwritten: begin with the oldest one in the ring. */
 		s->first = s->nlast % DEP_FILTER_LAST;
 		s->nlast = DEP_FILTER_LAST;
 	}
@@ -355,7 +367,7 @@ static void reads(struct dep_filter *s, const struct dep_ref *r)
 		dep_atomic_counters_read(s->scope->counters, r->addr, r->size, s->thread);
 }
 
-/* Was there a count at @addr in this interval?  Notes this one. */
+/* Was the counter at @addr already incremented in this interval?  Also notes this increment. */
 static bool was_counted(struct dep_filter *s, u64 addr)
 {
 	u32 i = addr / 8 % DEP_FILTER_COUNTED;
@@ -368,8 +380,9 @@ static bool was_counted(struct dep_filter *s, u64 addr)
 }
 
 /*
- * A reference of a locked instruction.  A count needs a settled origin (may_wait()): it begins no
- * interval, so origins do not change.
+ * Decide about a reference of a locked instruction.  It is treated as an increment of an atomic
+ * counter only if its origin is settled (may_wait()): an increment begins no interval, which would
+ * set the origins anew.
  */
 static enum dep_filtered locked(struct dep_filter *s, u8 code, struct dep_ref *r)
 {
@@ -380,7 +393,7 @@ static enum dep_filtered locked(struct dep_filter *s, u8 code, struct dep_ref *r
 		reads(s, r);
 		return DEP_FILTER_EMIT;
 	}
-	/* Not a counter: the second timestamp begins an interval. */
+	/* Not an atomic counter: the second timestamp then begins an interval. */
 	if (!may_wait(s, code) ||
 	    !dep_atomic_counters_count(s->scope->counters, r->addr, r->size, s->thread))
 		return DEP_FILTER_FLUSH_THEN_EMIT;
@@ -435,7 +448,7 @@ bool dep_filter_watches(struct dep_filter *s, u32 fragment)
 {
 	u8 n = ++s->watched[fragment * 0x9e3779b9u >> 24];
 
-	/* The 1st, 2nd, 4th, 8th.. and each 64th time. */
+	/* True the 1st, 2nd, 4th, 8th, .. time, and every 64th time. */
 	return !(n & (n - 1)) || !(n & 63);
 }
 
@@ -448,7 +461,7 @@ void dep_filter_spin(struct dep_filter *s, u64 pc, u64 addr, u32 size)
 			dep_word_set_add(s->scope->spin_words, addr, size);
 		return;
 	}
-	/* The loop can read other words, too. */
+	/* Tolerate a limited number of reads by other instructions: the loop can have several. */
 	if (!s->spin.n || s->spin.pc == pc) {
 		s->spin.pc = pc;
 		s->spin.at = addr;

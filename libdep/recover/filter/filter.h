@@ -29,20 +29,20 @@
 #include "libdep/recover/program/program.h"
 #include "access_set.h"
 
-/* dep_ref.type: a plain write to an atomic word; it begins a new interval. */
+/* Flag in dep_ref.type: a plain write to an atomic word, which begins a new interval. */
 #define DEP_REF_RELEASES	0x100u
-/* dep_ref.type: of a locked instruction on an atomic counter; it orders nothing. */
+/* Flag in dep_ref.type: a locked instruction on an atomic counter, which orders nothing. */
 #define DEP_REF_COUNTS		0x400u
 
 /**
- * struct dep_process_filter - shared by the filters of a process's threads
- * @code: get enum dep_code of a pc; called by any number of threads at once; its result must stay
- *	the same while the store is open
- * @locked: atomic words; locked instructions add to them
- * @spin_words: words that a thread waited for in a loop of reads; filters add to them
- * @counters: atomic counters; NULL: all locked instructions order
+ * struct dep_process_filter - state that the filters of all threads of a process share
+ * @code: callback, returns enum dep_code of a pc; several threads call it concurrently; its result
+ *	for a pc must not change while the store is open
+ * @locked: atomic words: words that locked instructions have accessed; filters add to this set
+ * @spin_words: words that a thread waited for in a loop of reads; filters add to this set
+ * @counters: atomic counters; NULL: treat all locked instructions as ordering threads
  * @wanted: emit only accesses to these words; NULL: emit the first accesses of an interval
- * @singly: defer nothing
+ * @singly: defer no accesses
  * @interpret: recover without machine code, to compare results
  */
 struct dep_process_filter {
@@ -56,7 +56,10 @@ struct dep_process_filter {
 	bool interpret;
 };
 
-/* Origin of an access in the access set; MUTED: never emitted; LOOK: emit the next one. */
+/*
+ * Origin of an access in the access set.  DEP_FILTER_MUTED: accesses are never emitted.
+ * DEP_FILTER_LOOK is a flag: emit the next access in any case, as it can change the origins.
+ */
 enum {
 	DEP_FILTER_PROGRAM,
 	DEP_FILTER_LIBRARY,
@@ -65,81 +68,81 @@ enum {
 	DEP_FILTER_LOOK = 4,
 };
 
-/* FLUSH_THEN_EMIT: the caller flushes the deferred accesses, then emits this one. */
+/* DEP_FILTER_FLUSH_THEN_EMIT: the caller emits all deferred accesses before this access. */
 enum dep_filtered { DEP_FILTER_DROP, DEP_FILTER_EMIT, DEP_FILTER_FLUSH_THEN_EMIT };
 
 #define DEP_FILTER_CODES	8u
-/* A thread that reads the same word this often, without a write, waits for another thread. */
+/* A thread that reads the same word this often, and writes nothing, waits for another thread. */
 #define DEP_FILTER_SPINS	8u
-/* References of an interval that are emitted one by one before the others are deferred. */
+/* Number of references of an interval that are emitted immediately; later ones are deferred. */
 #define DEP_FILTER_SINGLY	8u
-/* Last deferred reads that are also emitted one by one. */
+/* Number of the last deferred reads that a flush also emits one by one. */
 #define DEP_FILTER_LAST		8u
-/* dep_filter.quiet after a record with a write */
+/* Value of dep_filter.quiet after a record with a write. */
 #define DEP_FILTER_QUIET	(-(s32)DEP_FILTER_SPINS)
 
 #define DEP_FILTER_ALL_OF_IT	(~0ull)
 
 #define DEP_FILTER_COUNTED	8u
-#define DEP_FILTER_NOTHING	(~0u)	/* dep_filter.unheard: none */
+#define DEP_FILTER_NOTHING	(~0u)	/* value of dep_filter.unheard: no timestamp */
 
 #define DEP_FILTER_CALLS	16u	/* nesting depth of hooked functions that is tracked */
 
-/** struct dep_filter_call - call of a hooked function; @sp: dep_call_values.sp; @code: its code */
+/** struct dep_filter_call - an active call of a hooked function */
 struct dep_filter_call {
-	u64 sp, size;
+	u64 sp, size;		/* dep_call_values.sp; bytes that the call allocates */
 	u64 block;		/* the first argument; 0: unknown */
-	u16 function;
-	u8 code;
+	u16 function;		/* enum dep_function */
+	u8 code;		/* enum dep_code of the function */
 	bool sized;		/* @size is known */
 };
 
 struct dep_ahead;
 
-/** struct dep_filter - the filter of a thread; its segments pass through it in order */
+/** struct dep_filter - the filter of a thread; use it for the thread's segments in order */
 struct dep_filter {
 	const struct dep_process_filter *scope;
-	u32 thread;		/* its number, not 0 */
-	struct dep_access_set seen;
-	u32 singly;		/* number of references emitted one by one in this interval */
-	u32 nlast, first;
-	struct dep_ref last[DEP_FILTER_LAST];	/* ring of deferred reads, by nlast */
-	u32 reads;		/* since the last write */
-	s32 quiet;		/* counts records without a write; at 0 a wait loop is possible */
+	u32 thread;		/* number of the thread, not 0 */
+	struct dep_access_set seen;	/* bytes accessed in this interval */
+	u32 singly;		/* number of references emitted immediately in this interval */
+	u32 nlast, first;	/* number of reads put into last[]; index of the next one to emit */
+	struct dep_ref last[DEP_FILTER_LAST];	/* ring of the last deferred reads */
+	u32 reads;		/* number of reads since the last write */
+	s32 quiet;		/* counts records without a write; at 0, check for a wait loop */
 	u32 wholly;		/* number of further records that run their whole program */
-	u8 watched[256];	/* checks for wait loops, by hash of the fragment */
-	bool all;		/* inside a locked instruction */
-	bool counts;		/* its word may be an atomic counter */
-	bool fence;		/* it is a fence: its word does not become atomic */
-	u32 unheard;		/* DEP_TK_* of a muted first timestamp, or DEP_FILTER_NOTHING */
-	bool muted;		/* in a hooked function whose accesses are dropped */
+	u8 watched[256];	/* number of checks for wait loops, by hash of the fragment */
+	bool all;		/* inside a locked instruction: emit all references */
+	bool counts;		/* the locked instruction may increment an atomic counter */
+	bool fence;		/* the locked instruction is a fence: its word is not atomic */
+	u32 unheard;		/* flags DEP_TK_* of a muted timestamp, or DEP_FILTER_NOTHING */
+	bool muted;		/* inside a hooked function whose accesses are dropped */
 	bool unsure;		/* the thread may be in hooked functions that are not in call[] */
 	u32 ncalls;
 	struct dep_filter_call call[DEP_FILTER_CALLS];
 	struct dep_heap_sizes blocks;
 	u64 fs;			/* address of the thread's control block */
 	u8 who[DEP_FILTER_CODES];	/* origin by enum dep_code; may have DEP_FILTER_LOOK */
-	u64 tag[DEP_FILTER_CODES];	/* dep_access_set_tag() by code; 0: no lookup */
-	struct { u64 pc, at; u32 n; } spin;
-	struct { u64 addr, turn; } counted[DEP_FILTER_COUNTED];	/* last counts, by address */
+	u64 tag[DEP_FILTER_CODES];	/* dep_access_set_tag() by enum dep_code; 0: no lookup */
+	struct { u64 pc, at; u32 n; } spin;	/* possible wait loop: its read, repetitions */
+	struct { u64 addr, turn; } counted[DEP_FILTER_COUNTED];	/* last increments, by address */
 	struct { u64 pc, timestamp; } held;	/* withheld timestamp; pc 0: none */
 	u64 next_seq;		/* sequence number of the segment that must come next */
-	u64 peeked;		/* segment that is emitted in parts: timestamps stay */
-	bool timestamps_stay;
+	u64 peeked;		/* sequence number of the segment whose prefix was analyzed early */
+	bool timestamps_stay;	/* withhold no timestamps */
 	struct dep_ahead *ahead;	/* owned by the segment loader */
 };
 
-/** dep_filter_init() - 0 or -ENOMEM; call dep_filter_free() in both cases; @thread: not 0 */
+/** dep_filter_init() - set up; 0 or -ENOMEM; dep_filter_free() in both cases; @thread: not 0 */
 int dep_filter_init(struct dep_filter *s, const struct dep_process_filter *scope, u32 thread);
 void dep_filter_free(struct dep_filter *s);
-/** dep_filter_copy() - copy with an empty access set, to recover data again; 0 or -ENOMEM */
+/** dep_filter_copy() - copy, with an empty access set, to recover data again; 0 or -ENOMEM */
 int dep_filter_copy(struct dep_filter *to, const struct dep_filter *from);
 
 /** dep_filter_new_interval() - begin an interval: the thread may have synchronised */
 void dep_filter_new_interval(struct dep_filter *s);
-/** dep_filter_reset() - data is missing: nothing is known of the thread's hooked functions */
+/** dep_filter_reset() - begin an interval after missing data: the thread's calls are unknown */
 void dep_filter_reset(struct dep_filter *s);
-/** dep_filter_left() - forget the hooked functions that the thread is in */
+/** dep_filter_left() - assume that the active calls of hooked functions have ended */
 void dep_filter_left(struct dep_filter *s);
 /** dep_filter_passes() - must deferred accesses be flushed before dep_filter_function()? */
 bool dep_filter_passes(const struct dep_filter *s, const struct dep_function_call *f);
@@ -147,11 +150,11 @@ bool dep_filter_passes(const struct dep_filter *s, const struct dep_function_cal
  * dep_filter_function() - the thread enters or leaves a hooked function
  * @code: enum dep_code of @f->pc
  *
- * Memory that it allocates or frees becomes new.  Any other call or return begins an interval,
- * except inside allocators and read-write locks.
+ * Accesses to memory that the function allocates or frees are forgotten.  Any other call or return
+ * begins an interval, except inside allocators and read-write locks.
  *
- * Return: how many bytes of the freed block, or of the block whose size was reported, are new;
- * DEP_FILTER_ALL_OF_IT for all of them.
+ * Return: the number of bytes that were forgotten, of the freed block or of the block whose size
+ * was reported to the program; DEP_FILTER_ALL_OF_IT for all of them.
  */
 u64 dep_filter_function(struct dep_filter *s, const struct dep_function_call *f, u8 code);
 /**
@@ -159,17 +162,18 @@ u64 dep_filter_function(struct dep_filter *s, const struct dep_function_call *f,
  * @code: enum dep_code of the instruction
  */
 bool dep_filter_locks(const struct dep_filter *s, u32 how, u8 code);
-/** dep_filter_timestamp() - a timestamp of a locked instruction; @how: DEP_TK_* */
+/** dep_filter_timestamp() - process a timestamp of a locked instruction; @how: DEP_TK_* */
 void dep_filter_timestamp(struct dep_filter *s, u32 how);
 /**
  * dep_filter_holds() - must the first timestamp of a locked instruction be withheld?
  *
- * Call it after dep_filter_timestamp().  The timestamp of an instruction that may be a counter is
- * withheld until a reference of the instruction is emitted.  If the second timestamp comes first,
- * both are dropped.  With @s->timestamps_stay no timestamp is withheld.
+ * Call it after dep_filter_timestamp().  The first timestamp of an instruction that may increment
+ * an atomic counter is withheld until a reference of the instruction is emitted.  If none has been
+ * emitted at the second timestamp, both timestamps are dropped.  With @s->timestamps_stay no
+ * timestamp is withheld.
  */
 bool dep_filter_holds(const struct dep_filter *s, u32 how, u8 code);
-/** dep_filter_code() - enum dep_code of the code at @pc */
+/** dep_filter_code() - get the origin (enum dep_code) of the code at @pc */
 u8 dep_filter_code(const struct dep_filter *s, u64 pc);
 /**
  * dep_filter_learn() - set dep_op.origin of all operations of @p, and make its filtered program
@@ -184,35 +188,37 @@ int dep_filter_learn(struct dep_filter *s, struct dep_program *p);
  */
 bool dep_filter_defer(struct dep_filter *s, u8 code, const struct dep_ref *r);
 /**
- * dep_filter_defer_near() - the same for several references within 64 bytes, in simple cases
- * @addr: of the lowest byte
- * @read: a bit for each byte from @addr on that is only read
- * @wrote: a bit for each byte that is written
+ * dep_filter_defer_near() - defer or drop several references within 64 bytes, in simple cases
+ * @addr: address of the lowest byte
+ * @read: bit i: the byte at @addr + i is read, and not written
+ * @wrote: bit i: the byte at @addr + i is written
  *
  * Return: false if nothing was done.
  */
 bool dep_filter_defer_near(struct dep_filter *s, u8 code, u64 pc, u64 addr, u64 read, u64 wrote);
 /**
- * dep_filter_flush() - get the deferred accesses of one page; false: no page is left
- * @out: with room for DEP_JOINED_WORDS
+ * dep_filter_flush() - get the deferred accesses of one page
+ * @out: must have room for DEP_JOINED_WORDS words
+ *
+ * Return: false if no page has deferred accesses any more.
  */
 bool dep_filter_flush(struct dep_filter *s, struct dep_page_accesses *out);
-/** dep_filter_last() - after dep_filter_flush(), get the last deferred reads; false: none left */
+/** dep_filter_last() - after dep_filter_flush(), get one of the last reads; false: none is left */
 bool dep_filter_last(struct dep_filter *s, struct dep_ref *r);
 /** dep_filter_slowly() - slow path of dep_filter_first() */
 enum dep_filtered dep_filter_slowly(struct dep_filter *s, u8 code, struct dep_ref *r);
 /**
  * dep_filter_watches() - should @fragment be checked for a wait loop?
  *
- * The answer gets rarer with each call for the fragment, down to every 64th time.
+ * It is true less and less often for the same fragment, down to every 64th call.
  */
 bool dep_filter_watches(struct dep_filter *s, u32 fragment);
 /** dep_filter_wanted() - slow path of dep_filter_wants() */
 bool dep_filter_wanted(struct dep_filter *s, u8 code, u64 addr, u32 size, u32 type);
-/** dep_filter_spin() - a read that follows more than DEP_FILTER_SPINS reads without a write */
+/** dep_filter_spin() - check a read for a wait loop, after many reads without a write */
 void dep_filter_spin(struct dep_filter *s, u64 pc, u64 addr, u32 size);
 
-/** dep_filter_again() - is it a repeated access?  @size: 1 to DEP_ACCESS_SET_AT_ONCE */
+/** dep_filter_again() - is an access redundant?  @size: 1 to DEP_ACCESS_SET_AT_ONCE bytes */
 static inline bool dep_filter_again(const struct dep_filter *s, u8 code, u64 addr, u32 size,
 				    bool write)
 {
@@ -220,7 +226,7 @@ static inline bool dep_filter_again(const struct dep_filter *s, u8 code, u64 add
 }
 
 /**
- * dep_filter_first() - decide for a reference, in the mode that emits first accesses
+ * dep_filter_first() - decide about a reference, in the mode that emits first accesses
  *
  * May set DEP_REF_RELEASES in @r->type.  The caller then calls dep_filter_new_interval() after it
  * has emitted @r.
@@ -250,11 +256,11 @@ static inline bool dep_filter_wants(struct dep_filter *s, u8 code, u64 addr, u32
 
 /* ---- shared by filter.c and hooked_functions.c ---- */
 
-/** dep_filter_set_tags() - compute @s->tag */
+/** dep_filter_set_tags() - compute @s->tag from the origins and @s->muted */
 void dep_filter_set_tags(struct dep_filter *s);
-/** dep_filter_may_count() - can the instruction be a count, if its word is an atomic counter? */
+/** dep_filter_may_count() - may @how (DEP_TK_*) be the flags of an atomic counter's increment? */
 bool dep_filter_may_count(const struct dep_filter *s, u32 how);
-/** dep_filter_event() - muting has ended: handle the timestamp @unheard, if there is one */
+/** dep_filter_event() - when muting ends, process the muted timestamp @unheard, if there is one */
 void dep_filter_event(struct dep_filter *s, u32 unheard);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Filtered programs: the operations of a fragment that the redundant-access filter needs
- * (filter.h).  Blocks and calls are left out.  So are references that an earlier reference of the
- * same execution covers for all values (symbolic_addr.h).
+ * Filtered programs: the operations of a fragment that the redundant-access filter (filter.h)
+ * needs.  They have no blocks and calls, and no reference that an earlier reference in the same
+ * record always covers, whatever the register values are (symbolic_addr.h).
  *
- * If a plain write turns out to be to an atomic word, it begins an interval and later references
- * are new.  The execution then continues with the whole program.
+ * A plain write to an atomic word begins an interval, in which later references are not redundant.
+ * When that happens, the interpreter continues the record with the whole program.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -73,7 +73,10 @@ static struct dep_filtered_op filtered_of(const struct dep_program *p, u32 i, bo
 	};
 
 	if (!dep_op_is_ref(op->code)) {
-		/* Filtered programs have no DEP_O_BASE: use the whole program's operation. */
+		/*
+		 * Filtered programs have no DEP_O_BASE.  With DEP_O_WIDE the interpreter runs the
+		 * whole program's DEP_O_NEAR.
+		 */
 		if (op->code == DEP_O_NEAR && p->rebased)
 			out.code = DEP_O_WIDE;
 		return out;
@@ -93,7 +96,7 @@ static bool is_left_out(struct filtered *l, const struct dep_op *op)
 	       (dep_op_is_ref(op->code) && is_again(l, op));
 }
 
-/* Write the filtered operations to @out, which has room for all.  Return: their number. */
+/* Write the filtered program to @out, which has room for p->nops.  Return: number of operations. */
 static u32 fill(struct dep_program *p, struct dep_filtered_op *out)
 {
 	struct filtered l = { .origin = 0 };

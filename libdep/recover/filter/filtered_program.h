@@ -6,10 +6,14 @@
 
 #include "libdep/recover/program/program.h"
 
-/** dep_filtered_ends() - does the operation make earlier accesses of the execution irrelevant? */
+/**
+ * dep_filtered_ends() - true for an operation after which references are not redundant
+ *
+ * It may begin an interval, so references before it do not cover references after it.
+ */
 bool dep_filtered_ends(u8 code);
 
-/** dep_filtered_make() - make @p->filtered; needs dep_op.origin; 0 or -ENOMEM */
+/** dep_filtered_make() - make @p->filtered; dep_op.origin must be set; 0 or -ENOMEM */
 int dep_filtered_make(struct dep_program *p);
 
 #endif

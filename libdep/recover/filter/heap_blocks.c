@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* A direct-mapped table by hash of the address.  A slot has the address, and above it the size. */
+/*
+ * A direct-mapped table by hash of the block's address.  The low ADDRESS_BITS of a slot are the
+ * address / ALIGNED, the bits above it are the size.
+ */
 #include <stdlib.h>
 
 #include "heap_blocks.h"
 
-#define ALIGNED		8u	/* alignment of blocks */
+#define ALIGNED		8u	/* minimum alignment of heap blocks in bytes */
 #define ADDRESS_BITS	44u
 
 static u32 number_of(u64 address)
@@ -36,7 +39,7 @@ void dep_heap_sizes_set(struct dep_heap_sizes *b, u64 address, u64 size)
 	dep_heap_sizes_remove(b, address);
 	if (!size || size >> (64 - ADDRESS_BITS) || key >> ADDRESS_BITS || address % ALIGNED)
 		return;
-	/* Without memory for the table no size is known, which is allowed. */
+	/* If there is no memory for the table, no size is known, which callers tolerate. */
 	if (!b->slot)
 		b->slot = calloc(DEP_BLOCKS, sizeof(*b->slot));
 	if (b->slot)

@@ -2,8 +2,8 @@
 /*
  * Sizes of the heap blocks that a thread allocated most recently.
  *
- * Another thread can have freed a block since, and a larger block can be at its address now.  A
- * caller that needs certainty must compare.
+ * A size can be outdated: another thread may have freed the block since, and a larger block may be
+ * at its address now.
  */
 #ifndef ADEPT_RECOVER_FILTER_HEAP_BLOCKS_H
 #define ADEPT_RECOVER_FILTER_HEAP_BLOCKS_H
@@ -17,18 +17,21 @@
 /** struct dep_heap_sizes - the table, empty if zeroed; free with dep_heap_sizes_free() */
 struct dep_heap_sizes {
 	u64 *slot;
-	u64 *reported;		/* intervals in which the program asked for the size; or NULL */
+	u64 *reported;		/* by slot: interval in which the program read the size; or NULL */
 };
 
 void dep_heap_sizes_free(struct dep_heap_sizes *b);
-/** dep_heap_sizes_set() - note a block's size; very large ones are not kept */
+/** dep_heap_sizes_set() - note the size of a block, except of a very large one (1 MiB or more) */
 void dep_heap_sizes_set(struct dep_heap_sizes *b, u64 address, u64 size);
-/** dep_heap_sizes_get() - the size of a block, or 0: unknown */
+/** dep_heap_sizes_get() - get the size of the block at @address; 0: unknown */
 u64 dep_heap_sizes_get(const struct dep_heap_sizes *b, u64 address);
 void dep_heap_sizes_remove(struct dep_heap_sizes *b, u64 address);
-/** dep_heap_sizes_report() - note a size that the program asked for in interval @turn, not 0 */
+/**
+ * dep_heap_sizes_report() - note that the allocator reported @size to the program
+ * @turn: number of the current interval, not 0
+ */
 void dep_heap_sizes_report(struct dep_heap_sizes *b, u64 address, u64 size, u64 turn);
-/** dep_heap_sizes_reported() - did the program already ask in @turn and get the same @size? */
+/** dep_heap_sizes_reported() - was @size already reported for the block in interval @turn? */
 bool dep_heap_sizes_reported(const struct dep_heap_sizes *b, u64 address, u64 size, u64 turn);
 
 #endif

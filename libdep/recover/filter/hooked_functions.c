@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Effects of hooked functions on the filter.  They must match how the analyzer tracks its frames
- * (sync/hooked_functions.c).
+ * Effects of hooked functions on the filter.  The calls that the filter takes for active must be
+ * the same as in the analyzer (sync/hooked_functions.c).
  */
 #include "filter.h"
 
@@ -29,7 +29,7 @@ static void enter(struct dep_filter *s, const struct dep_function_call *f, u8 co
 {
 	struct dep_filter_call *c;
 
-	/* Nested too deeply: forget all calls, so that nothing is muted. */
+	/* The calls are nested too deeply: forget them, so that no access is muted. */
 	if (s->ncalls == DEP_FILTER_CALLS) {
 		s->ncalls = 0;
 		s->unsure = true;
@@ -43,8 +43,8 @@ static void enter(struct dep_filter *s, const struct dep_function_call *f, u8 co
 }
 
 /*
- * What a hooked function makes new: nothing (@size is 0), @size bytes, or everything, by a new
- * interval.
+ * The accesses that a call or return makes the filter forget: none (@size is 0), those to @size
+ * bytes at @address, or all, because it begins a new interval (@turn).
  */
 struct news {
 	bool turn;
@@ -52,8 +52,9 @@ struct news {
 };
 
 /*
- * The block can soon be another thread's.  A later access by this thread would be an error, so it
- * must be emitted again.  If the block is already another, larger one, the analyzer detects that.
+ * Forget accesses to a block that is freed.  Another thread can get the memory next, so later
+ * accesses by this thread would be an error and must be emitted.  The known size can be that of an
+ * earlier, smaller block at the same address; the analyzer detects this.
  */
 static struct news frees(const struct dep_filter *s, const struct dep_function_call *f)
 {
@@ -66,9 +67,10 @@ static struct news frees(const struct dep_filter *s, const struct dep_function_c
 }
 
 /*
- * A program may use the whole size reported for a block, so bytes beyond the known size are new.
- * Only the analyzer knows how many, since the block may have been freed and allocated again.  If
- * the same size was reported in this interval that is unlikely, and the analyzer handles it.
+ * Forget accesses to a block whose usable size the allocator reports.  A program may use all of
+ * that size, so bytes beyond the requested size are accessible now.  Only the analyzer knows how
+ * many, since the block may have been freed and allocated again.  If the same size was already
+ * reported in this interval, that is unlikely: forget nothing and leave it to the analyzer.
  */
 static struct news tells_size(const struct dep_filter *s, u64 block, u64 size)
 {
@@ -77,7 +79,7 @@ static struct news tells_size(const struct dep_filter *s, u64 block, u64 size)
 	return (struct news){ .turn = !block, .address = block, .size = size };
 }
 
-/* The allocated block is new. */
+/* Forget accesses to the block that an allocation returns. */
 static struct news allocates(const struct dep_filter *s, const struct dep_filter_call *c,
 			     const struct dep_function_call *f)
 {
@@ -106,14 +108,17 @@ static void note_block(struct dep_filter *s, const struct dep_filter_call *c, u6
 			dep_heap_sizes_report(&s->blocks, c->block, result, s->seen.turn);
 		return;
 	}
-	/* A reallocation that did not fail has freed its argument. */
+	/* A successful reallocation has freed the old block. */
 	if (c->sized && dep_function_reallocates(c->function) && (result || !c->size))
 		dep_heap_sizes_remove(&s->blocks, c->block);
 	if (c->sized && result)
 		dep_heap_sizes_set(&s->blocks, result, c->size);
 }
 
-/* Number of calls that are still active at @f; @last: the outermost call that was left, or sp 0 */
+/*
+ * Return: the number of calls that are still active at @f, by their stack pointers.
+ * @last: receives the outermost call that has ended; its sp is 0 if none has
+ */
 static u32 frames_left(const struct dep_filter *s, const struct dep_function_call *f,
 		       struct dep_filter_call *last)
 {
@@ -126,13 +131,13 @@ static u32 frames_left(const struct dep_filter *s, const struct dep_function_cal
 	return n;
 }
 
-/* Is @f the return of @last? */
+/* Is @f the return from the call @last? */
 static bool is_from(const struct dep_function_call *f, const struct dep_filter_call *last)
 {
 	return last->sp && last->sp == f->passed->sp - 8;
 }
 
-/* What @f makes new, outside of muting functions; @last: see frames_left() */
+/* Find the accesses to forget at @f, if no active call mutes; @last: see frames_left() */
 static struct news news_of(const struct dep_filter *s, const struct dep_function_call *f,
 			   const struct dep_filter_call *last)
 {
@@ -190,7 +195,7 @@ u64 dep_filter_function(struct dep_filter *s, const struct dep_function_call *f,
 		all = s->all;
 		held = s->held.pc;
 		dep_filter_new_interval(s);
-		/* A function item can be between a timestamp and the locked reference. */
+		/* @f can come between the first timestamp and the reference of an instruction. */
 		s->all = all;
 		s->held.pc = held;
 		news.size = 0;
@@ -204,7 +209,7 @@ u64 dep_filter_function(struct dep_filter *s, const struct dep_function_call *f,
 		return again ? DEP_FILTER_ALL_OF_IT : 0;
 	}
 	if (dep_function_frees(f->function) && (news.turn || news.size)) {
-		/* The last reads may be of the block; it is too late to emit them. */
+		/* The last deferred reads may be of the freed block: too late to emit them. */
 		s->nlast = s->first = 0;
 		dep_heap_sizes_remove(&s->blocks, f->passed->value[0]);
 	}

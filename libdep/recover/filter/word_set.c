@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A hash table of pages with open addressing.  A full table is copied into a larger one.  Old
- * tables are kept until the end: another thread may still be searching one.  All tables share the
- * pages.
+ * A hash table of pages with open addressing.  When half of its slots are used, it is copied to a
+ * larger table.  Old tables are freed with the set only, since another thread may still be
+ * searching them.  All tables point to the same pages.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ void dep_word_set_free(struct dep_word_set *p)
 	pthread_mutex_destroy(&p->lock);
 }
 
-/* The slot of a page, or the free slot where it belongs. */
+/* Return: the slot of page @number, or the free slot in which the page would be. */
 static struct page **slot_of(struct dep_word_set_table *t, u64 number)
 {
 	size_t i = (size_t)(number * 0x9e3779b97f4a7c15ull >> 20) & (t->room - 1);
@@ -69,7 +69,7 @@ static int grow(struct dep_word_set *p)
 
 	t = calloc(1, sizeof(*t) + room * sizeof(struct page *));
 	if (!t)
-		return dep_fail(-ENOMEM, "places");
+		return dep_fail(-ENOMEM, "set of memory words");
 	t->room = room;
 	t->old = old;
 	for (i = 0; old && i < old->room; i++)
@@ -90,7 +90,7 @@ static struct page *make(struct dep_word_set *p, u64 number)
 		return NULL;
 	page = calloc(1, sizeof(*page));
 	if (!page) {
-		dep_fail(-ENOMEM, "places");
+		dep_fail(-ENOMEM, "set of memory words");
 		return NULL;
 	}
 	page->number = number;
@@ -152,7 +152,7 @@ bool dep_word_set_has(const struct dep_word_set *p, u64 address, u64 size)
 		if (page && __atomic_load_n(&page->word[word % WORDS / 64], __ATOMIC_ACQUIRE) >>
 			    (word & 63) & 1)
 			return true;
-		/* No word of this page is in the set: skip the rest of it. */
+		/* The set has no word of this page: continue with the next page. */
 		if (!page)
 			word |= WORDS - 1;
 	}

@@ -2,8 +2,8 @@
 /*
  * Word set: a set of 4-byte words of a process's memory.
  *
- * Any number of threads add words and look them up at once.  Words are never removed, so lookups
- * take no lock: a lookup can only miss a word that is being added at the same time.
+ * Any number of threads can add words and look them up concurrently.  Lookups take no lock, since
+ * words are never removed; a lookup may miss a word that is being added at the same time.
  */
 #ifndef ADEPT_RECOVER_FILTER_WORD_SET_H
 #define ADEPT_RECOVER_FILTER_WORD_SET_H
@@ -14,17 +14,17 @@
 
 #include "libdep/abi/types.h"
 
-#define DEP_WORD_SET_LINES	1024u	/* one bit for each hash of a cache line */
-#define DEP_WORD_SET_PAGE		4096u	/* bytes */
+#define DEP_WORD_SET_LINES	1024u	/* 64-bit words in a bitmap by hash of the cache line */
+#define DEP_WORD_SET_PAGE		4096u	/* bytes of memory that a page of the set covers */
 
 struct dep_word_set_table;
 
-/** struct dep_word_set - set up by dep_word_set_init(); zeroed, it is empty and read-only */
+/** struct dep_word_set - set up by dep_word_set_init(); a zeroed set is empty and read-only */
 struct dep_word_set {
 	u64 line[DEP_WORD_SET_LINES];
 	struct dep_word_set_table *table;
 	size_t words;
-	bool lost;		/* some words could not be added: out of memory */
+	bool lost;		/* some words could not be added, for lack of memory */
 	pthread_mutex_t lock;	/* taken by dep_word_set_add() */
 };
 
@@ -35,11 +35,15 @@ void dep_word_set_free(struct dep_word_set *p);
 int dep_word_set_add(struct dep_word_set *p, u64 address, u64 size);
 /** dep_word_set_has() - is any word that overlaps the range in the set? */
 bool dep_word_set_has(const struct dep_word_set *p, u64 address, u64 size);
-/** dep_word_set_each() - call @f for each run of words within a page, until it returns non-zero */
+/**
+ * dep_word_set_each() - call @f for each group of adjacent words within a page
+ *
+ * Return: 0, or the first non-zero result of @f, which ends the iteration.
+ */
 int dep_word_set_each(const struct dep_word_set *p, int (*f)(void *arg, u64 address, u64 size),
 		      void *arg);
 
-/* Return: 0 if no word of @address's cache line is in the set; else 1 is possible, not certain. */
+/* Return: false if no word in the cache line of @address is in the set; true: perhaps there is. */
 static inline bool dep_word_set_maybe(const struct dep_word_set *p, u64 address)
 {
 	u32 h = (u32)((address >> 6) * 0x9e3779b97f4a7c15ull >> 48);

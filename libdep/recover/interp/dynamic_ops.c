@@ -6,10 +6,10 @@
 #include "libdep/format/file/error.h"
 #include "emit_ref.h"
 
-/* A string instruction that moves further is corrupt. */
+/* A string instruction that moves its pointers by more bytes than this is taken for corrupt. */
 #define MAX_MOVE	(1ull << 40)
 
-#define STRING_PART	4096u	/* maximum bytes of one reference, of long string accesses */
+#define STRING_PART	4096u	/* maximum size in bytes of a reference of a long string access */
 
 static inline void count_ref(struct dep_interp *r, u32 type, u64 n)
 {
@@ -18,7 +18,7 @@ static inline void count_ref(struct dep_interp *r, u32 type, u64 n)
 	r->counts.writes += n * (type >> 1);
 }
 
-/* Emit a range in large parts: in the mode that emits first accesses this makes no difference. */
+/* Emit a range as references of up to STRING_PART bytes.  Only for DEP_SHOW_FIRST. */
 static int put_range(struct dep_interp *r, u8 code, u64 pc, u64 addr, u64 size, u32 type)
 {
 	u64 part;
@@ -80,7 +80,7 @@ int dep_interp_string(struct dep_interp *r, const struct dep_string *s, u8 code,
 	move = (s64)delta < 0 ? -delta : delta;
 	n = move / s->size;
 	if (move % s->size || move > MAX_MOVE || (!rep && n != 1))
-		return dep_fail(-EBADMSG, "string instruction at %llx moved by %lld",
+		return dep_fail(-EBADMSG, "string instruction at %llx: impossible size %lld",
 				(unsigned long long)pc, (long long)delta);
 	for (k = 0; k < s->nmem; k++)
 		count_ref(r, s->type[k], n);
@@ -121,7 +121,7 @@ static int run_gather(struct dep_interp *r, const struct dep_gather *g, u8 code,
 	return err;
 }
 
-/* A bit for each of up to 64 elements that the mask selects. */
+/* Return: the mask of a masked move; bit i is set if element i is accessed. */
 static u64 let_through(const struct dep_interp *r, const struct dep_op *op)
 {
 	u32 n = op->size & 0xff, elem = op->size >> 8 & 15, i;
@@ -135,7 +135,7 @@ static u64 let_through(const struct dep_interp *r, const struct dep_op *op)
 	return bits;
 }
 
-/* One reference for each run of selected elements. */
+/* Emit one reference for each group of adjacent elements that the mask selects. */
 static int run_masked(struct dep_interp *r, const struct dep_op *op, u64 pc)
 {
 	u32 n = op->size & 0xff, elem = op->size >> 8 & 15, from, size;
@@ -187,7 +187,7 @@ static int run_enter(struct dep_interp *r, const struct x86_insn *in, u8 code, u
 	return e.err;
 }
 
-/* These operations can pass items to the sink, so they reserve room for the rest afterwards. */
+/* These operations can use up the room in the batch, so reserve it for the rest of the program. */
 int dep_interp_dynamic(struct dep_interp *r, const struct dep_program *p, const struct dep_op *op,
 		       u64 pc)
 {

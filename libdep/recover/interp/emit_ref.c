@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Emit first references, and what the filter deferred or withheld. */
+/* Emit references through the filter, and references and timestamps that it has kept back. */
 #include "emit_ref.h"
 
-/* Emit the deferred accesses of one page; false if there are none, or r->failed is set. */
+/* Emit the deferred accesses of one page.  Return: false if there are none, or on r->failed. */
 static bool put_page_accesses(struct dep_interp *r)
 {
 	struct dep_page_accesses *j;
@@ -43,7 +43,7 @@ int dep_interp_put_off(struct dep_interp *r)
 	return dep_put_deferred(r, true);
 }
 
-/* Emit the withheld timestamp, because a reference that needs it follows. */
+/* Emit the withheld timestamp of a locked instruction: a reference of the instruction follows. */
 void dep_interp_put_stopped(struct dep_interp *r)
 {
 	struct dep_filter *s = r->filter;

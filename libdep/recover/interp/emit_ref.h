@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* How the interpreter emits references: all, or those that the filter lets through. */
+/* Emission of memory references by the interpreter, through the filter if there is one. */
 #ifndef ADEPT_RECOVER_INTERP_EMIT_REF_H
 #define ADEPT_RECOVER_INTERP_EMIT_REF_H
 
 #include "run.h"
 
-/* Which references are emitted: see filter/filter.h. */
+/* Emit all references, only first accesses in an interval, or only accesses to wanted words. */
 enum dep_shown { DEP_SHOW_ALL, DEP_SHOW_FIRST, DEP_SHOW_WANTED };
 
 static inline enum dep_shown dep_shown(const struct dep_interp *r)
@@ -15,7 +15,7 @@ static inline enum dep_shown dep_shown(const struct dep_interp *r)
 	return r->filter->scope->wanted ? DEP_SHOW_WANTED : DEP_SHOW_FIRST;
 }
 
-/** dep_show_ref() - emit @ref; there is room for it */
+/** dep_show_ref() - emit @ref; the caller has made room in the batch */
 static inline void dep_show_ref(struct dep_interp *r, const struct dep_ref *ref)
 {
 	struct dep_item *it = &r->out.item[r->out.n];
@@ -27,20 +27,20 @@ static inline void dep_show_ref(struct dep_interp *r, const struct dep_ref *ref)
 
 /* ---- emit_ref.c ---- */
 
-/** dep_put_first() - emit @ref if it is the first; return: did it begin an interval? */
+/** dep_put_first() - emit @ref unless it is redundant.  Return: true if it began an interval */
 bool dep_put_first(struct dep_interp *r, u8 code, struct dep_ref *ref);
 /**
- * dep_put_deferred() - flush the deferred references of r->filter; 0 or r->failed
- * @last: also those that dep_filter_last() gives
+ * dep_put_deferred() - emit the deferred references of r->filter; 0 or r->failed
+ * @last: also emit the last deferred reads one by one, see dep_filter_last()
  */
 int dep_put_deferred(struct dep_interp *r, bool last);
 
 /**
  * dep_put_ref() - emit @ref, unless the filter drops or defers it
- * @show: a constant where it matters, so that each loop has the code of its own case only
- * @code: enum dep_code of the instruction; sets @ref.origin
+ * @show: a constant in hot loops, so that the compiler makes a separate loop for each mode
+ * @code: enum dep_code of the instruction, for @ref.origin
  *
- * Return: did it begin an interval?
+ * Return: true if the reference began an interval.
  */
 static inline __attribute__((always_inline)) bool dep_put_ref(struct dep_interp *r,
 							      enum dep_shown show, u8 code,
@@ -56,7 +56,7 @@ static inline __attribute__((always_inline)) bool dep_put_ref(struct dep_interp 
 	return false;
 }
 
-/** dep_op_sum() - the base and index part of @op's address, without segment */
+/** dep_op_sum() - base + (index << shift) + displacement of @op, without the segment base */
 static inline __attribute__((always_inline)) u64 dep_op_sum(const struct dep_op *op,
 							    const u64 *slot)
 {

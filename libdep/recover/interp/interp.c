@@ -2,7 +2,7 @@
 /* The interpreter of recovery programs. */
 #include "emit_ref.h"
 
-/* Return: did it begin an interval? */
+/* Emit the reference of @op at @addr.  Return: true if it began an interval. */
 static inline __attribute__((always_inline)) bool put_op(struct dep_interp *r,
 							 enum dep_shown show,
 							 const struct dep_op *op, u64 base,
@@ -13,7 +13,7 @@ static inline __attribute__((always_inline)) bool put_op(struct dep_interp *r,
 	});
 }
 
-/* Bit strings: the offset of the word of @size bytes that contains @bit. */
+/* For bit string instructions: byte offset of the word, of @size bytes, that contains @bit. */
 static u64 bit_offset(u64 bit, u32 size)
 {
 	s64 b = size == 2 ? (s16)bit : size == 4 ? (s32)bit : (s64)bit;
@@ -32,7 +32,10 @@ static void put_block(struct dep_interp *r, const struct dep_op *op, u64 pc, u32
 	r->out.n += r->out.want_block;
 }
 
-/* Return: emit the timestamp now?  Else it is withheld, or dropped with the withheld first one. */
+/*
+ * Pass a timestamp to the filter.  Return: true if it must be emitted now.  Otherwise the first
+ * timestamp of an instruction is withheld, or the second one is dropped together with the first.
+ */
 static bool filter_timestamp(struct dep_interp *r, const struct dep_op *op, u64 pc, u64 timestamp)
 {
 	struct dep_filter *s = r->filter;
@@ -108,7 +111,7 @@ static void put_function(struct dep_interp *r, const struct dep_op *op, u64 pc, 
 	o->passed[o->n++] = passed;
 }
 
-/* Fields of the current operation. */
+/* Fields of the current operation @op. */
 #define IMM	((u64)(s64)op->imm)
 #define PC	(base + (u64)(s64)op->pc)
 
@@ -224,7 +227,7 @@ int dep_interp_ops(struct dep_interp *r, const struct dep_program *p, u32 from, 
 	return run_ops(r, p, from, to, last_insn, DEP_SHOW_ALL);
 }
 
-/* A simple reference of a filtered program.  Return: did it begin an interval? */
+/* Emit a simple reference of a filtered program.  Return: true if it began an interval. */
 static inline bool put_filtered(struct dep_interp *r, const struct dep_program *p,
 				const struct dep_filtered_op *op, u64 addr)
 {
@@ -236,7 +239,7 @@ static inline bool put_filtered(struct dep_interp *r, const struct dep_program *
 	return put_op(r, DEP_SHOW_FIRST, whole, dep_program_base(p, op->of), addr);
 }
 
-/* Any other reference. */
+/* Emit any other reference of a filtered program.  Return: true if it began an interval. */
 static bool put_unusual(struct dep_interp *r, const struct dep_program *p, u32 of)
 {
 	const struct dep_op *op = &p->op[of];
@@ -250,7 +253,7 @@ static bool put_unusual(struct dep_interp *r, const struct dep_program *p, u32 o
 	return put_op(r, DEP_SHOW_FIRST, op, base, a);
 }
 
-/* Run the whole program from the operation after @op to the end of the record at @x. */
+/* Run the whole program from the operation after @op to exit @x, where the record ends. */
 static int go_on(struct dep_interp *r, const struct dep_program *p, const struct dep_exit_info *x,
 		 const struct dep_filtered_op *op, const u64 *v)
 {

@@ -30,12 +30,12 @@ int dep_batch_grow(struct dep_batch *o, size_t n)
 		n = DEP_BATCH;
 	p = realloc(o->item, n * sizeof(*p));
 	if (!p)
-		return dep_fail(-ENOMEM, "items");
+		return dep_fail(-ENOMEM, "buffer for recovered items");
 	o->item = p;
 	if (o->want_function) {
 		passed = realloc(o->passed, n * sizeof(*passed));
 		if (!passed)
-			return dep_fail(-ENOMEM, "items");
+			return dep_fail(-ENOMEM, "buffer for recovered items");
 		o->passed = passed;
 	}
 	o->room = n;
@@ -53,7 +53,7 @@ struct dep_page_accesses *dep_batch_page(struct dep_batch *o)
 	if (!o->joined)
 		o->joined = malloc(JOINED_ROOM);
 	if (!o->joined)
-		o->stopped = dep_fail(-ENOMEM, "items");
+		o->stopped = dep_fail(-ENOMEM, "buffer for recovered items");
 	return o->joined ? (struct dep_page_accesses *)(o->joined + o->joined_used) : NULL;
 }
 
@@ -76,7 +76,10 @@ void dep_interp_again(struct dep_interp *r, struct dep_columns *c, const struct 
 	r->out.want_call = !!(sink->want & DEP_WANT_CALLS);
 	r->out.want_jump = !!(sink->want & DEP_WANT_JUMPS);
 	r->out.want_function = !!(sink->want & DEP_WANT_FUNCTIONS);
-	/* Items without values were allocated for a sink that did not want functions. */
+	/*
+	 * If the earlier sink did not want functions, @passed was not allocated.  With no room,
+	 * dep_batch_grow() allocates both arrays again.
+	 */
 	if (r->out.want_function && !r->out.passed)
 		r->out.room = 0;
 }

@@ -12,13 +12,13 @@
 
 struct dep_jit;
 
-/* Index of each count, as machine code adds them up. */
+/* Indices in dep_jit_state.count, the counts that machine code adds up. */
 enum {
 	DEP_JIT_REFS, DEP_JIT_READS, DEP_JIT_WRITES, DEP_JIT_BLOCKS, DEP_JIT_INSNS,
 	DEP_JIT_WORDS, DEP_JIT_RECORDS, DEP_JIT_COUNTS = 8,
 };
 
-/** struct dep_jit_state - state of machine code; @ran: records, also an unfinished one */
+/** struct dep_jit_state - arguments and results of a run of machine code, see dep_jit_run() */
 struct dep_jit_state {
 	const u64 *value_end;
 	const u32 *control, *control_end;
@@ -26,35 +26,41 @@ struct dep_jit_state {
 	const u32 *table;
 	const u8 *code;
 	u32 count[DEP_JIT_COUNTS];
-	u32 unknown;		/* registers that are not in dep_interp.known */
-	u32 ran;
+	u32 unknown;		/* mask of registers that are not in dep_interp.known */
+	u32 ran;		/* number of records, including an unfinished one */
 };
 
 /**
  * struct dep_batch - items to be passed to the sink
  *
- * Call dep_batch_room() before adding items.  Unwanted items are written, too, and then
- * overwritten.
+ * Call dep_batch_room() before adding items.  An item of a kind that the sink does not want is
+ * written, too, but @n does not count it, so the next item overwrites it.
  */
 struct dep_batch {
 	struct dep_item *item;
-	struct dep_call_values *passed;	/* of the function item with the same index */
-	uint8_t *joined;		/* buffer of dep_page_accesses */
+	struct dep_call_values *passed;	/* payloads of function items, by index of the item */
+	uint8_t *joined;		/* buffer of struct dep_page_accesses */
 	size_t n, room, joined_used;
 	int stopped;		/* non-zero result of the sink's batch(), or an error */
 	const struct dep_sink *sink;
 	const struct dep_segment *seg;
-	/* each 0 or 1 */
+	/* 1 if the sink wants items of this kind, else 0 */
 	u32 want_block, want_ref, want_event, want_timestamp, want_call, want_function,
 	    want_jump;
 };
 
 int dep_batch_flush(struct dep_batch *o);
 int dep_batch_grow(struct dep_batch *o, size_t n);
-/** dep_batch_page() - room for DEP_JOINED_WORDS, until the next call; NULL: see @o->stopped */
+/**
+ * dep_batch_page() - get a buffer for the accesses to one page, with DEP_JOINED_WORDS words
+ *
+ * The next call returns the same buffer, unless the caller adds its size to o->joined_used.
+ *
+ * Return: NULL on error; o->stopped has the reason.
+ */
 struct dep_page_accesses *dep_batch_page(struct dep_batch *o);
 
-/** dep_batch_room() - make sure that @n more items fit; 0, or what the sink returned, or -ENOMEM */
+/** dep_batch_room() - make room for @n more items; 0, the sink's non-zero result, or -ENOMEM */
 static inline int dep_batch_room(struct dep_batch *o, size_t n)
 {
 	return o->n + n <= o->room ? 0 : dep_batch_grow(o, n);
@@ -86,60 +92,62 @@ struct dep_interp {
 	struct dep_counts counts;
 	const struct dep_tracer *tracer;
 	struct dep_filter *filter;	/* NULL: all references are emitted */
-	bool more;		/* deferred accesses may be left to the next segment */
-	size_t reserve;		/* items that the current piece can make; dep_interp_reserve() */
-	int failed;		/* error of the sink where it cannot be returned at once */
-	bool filtered;			/* run whole records by their filtered programs */
+	bool more;		/* a segment follows, so accesses can stay deferred until then */
+	size_t reserve;		/* number of items for which the last call made room */
+	int failed;		/* error that occurred in a function that cannot return it */
+	bool filtered;			/* run filtered programs where possible, else whole ones */
 	struct dep_jit *jit;		/* NULL: no machine code; else @filtered is set, too */
-	struct dep_jit_state state;	/* of the machine code */
+	struct dep_jit_state state;	/* arguments and results of machine code */
 	u64 slot[DEP_SLOTS];
-	const u64 *value;	/* next one */
-	const u64 *vec[2];
-	u64 kreg;
-	u16 known;
-	const struct dep_exit_info *exit;	/* last exit; NULL: the next fields are valid */
+	const u64 *value;	/* next value in the value column */
+	const u64 *vec[2];	/* last stored index vector and mask vector */
+	u64 kreg;		/* last stored opmask register */
+	u16 known;		/* mask of the registers whose slots are valid */
+	/* last exit; NULL: dep_settle_exit() has set pc, last_pc and after_syscall from it */
+	const struct dep_exit_info *exit;
 	u64 pc;			/* pc of the next instruction, 0: unknown */
 	u64 last_pc;		/* pc of the last instruction, 0: unknown */
-	int after_syscall;
-	struct dep_recent recent[DEP_RECENT];	/* by the low bits of the id */
-	u64 last[DEP_DELTA_SLOTS];	/* last values, if the columns have differences */
+	int after_syscall;	/* the last instruction was a system call */
+	struct dep_recent recent[DEP_RECENT];	/* cache of exits, by the low bits of the id */
+	u64 last[DEP_DELTA_SLOTS];	/* last values of each exit, to decode differences */
 };
 
-/** dep_interp_again() - reuse @r for other columns of the same store, with the same tracer */
+/** dep_interp_again() - set other columns, of the same store, and another sink; keep the tracer */
 void dep_interp_again(struct dep_interp *r, struct dep_columns *c, const struct dep_sink *sink);
 
 /**
  * dep_interp_ops() - interpret operations @from to @to - 1
- * @last_insn: the block that is open at the end has no instructions from this one on
+ * @last_insn: instructions from this index on are not executed; the last block ends before it
  *
- * Counts the references of dynamic operations only.  The caller counts the others, and has made
- * room for p->max_items.
+ * The caller has made room for p->max_items items.  This function counts only the references of
+ * dynamic operations; the caller counts all others.
  *
  * Return: 0, what the sink returned, or -EBADMSG.
  */
 int dep_interp_ops(struct dep_interp *r, const struct dep_program *p, u32 from, u32 to,
 		   u32 last_insn);
 
-/** dep_interp_filtered() - run the filtered program of a record that ends at @x, from @from on */
+/** dep_interp_filtered() - run the filtered program from operation @from to the exit @x */
 int dep_interp_filtered(struct dep_interp *r, const struct dep_program *p,
 			const struct dep_exit_info *x, u32 from);
 
 /**
  * dep_interp_string() - emit the references of a string instruction
- * @code: enum dep_code, for r->filter
- * @post: its pointer register afterwards
+ * @code: enum dep_code of the instruction, for r->filter
+ * @post: value of its pointer register afterwards
+ * @rep: it has a repeat prefix; otherwise exactly one iteration is expected
  */
 int dep_interp_string(struct dep_interp *r, const struct dep_string *s, u8 code, u64 pc, u64 post,
 		      int rep);
 
-/** dep_interp_reserve() - make room for the items of a piece of @p; 0 or what the sink returned */
+/** dep_interp_reserve() - make room for all items of @p; 0 or the error of dep_batch_room() */
 static inline int dep_interp_reserve(struct dep_interp *r, const struct dep_program *p)
 {
 	r->reserve = p->max_items + 1;
 	return dep_batch_room(&r->out, r->reserve);
 }
 
-/** dep_interp_room() - make room for @n items of one operation; 0 or what the sink returned */
+/** dep_interp_room() - make room for @n items of an operation; 0 or dep_batch_room()'s error */
 static inline int dep_interp_room(struct dep_interp *r, size_t n)
 {
 	r->reserve = r->reserve < n ? n : r->reserve;
@@ -148,14 +156,14 @@ static inline int dep_interp_room(struct dep_interp *r, size_t n)
 
 /** dep_interp_put_stopped() - emit the timestamp that r->filter withholds; can set r->failed */
 void dep_interp_put_stopped(struct dep_interp *r);
-/** dep_interp_put_off() - flush the deferred references of r->filter; 0 or r->failed */
+/** dep_interp_put_off() - emit all deferred references of r->filter; 0 or r->failed */
 int dep_interp_put_off(struct dep_interp *r);
 
-/** dep_recover_traced() - dep_recover_segment() with the reusable buffers of @r */
+/** dep_recover_traced() - recover a segment with the buffers, sink and tracer of @r */
 int dep_recover_traced(struct dep_store *s, const struct dep_segment *seg, struct dep_interp *r,
 		       struct dep_counts *counts);
 
-/** dep_recover_columns() - the same if r->columns is filled already */
+/** dep_recover_columns() - as dep_recover_traced(), if r->columns already has the segment's data */
 int dep_recover_columns(struct dep_store *s, const struct dep_segment *seg, struct dep_interp *r,
 			struct dep_counts *counts);
 

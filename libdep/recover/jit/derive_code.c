@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Machine code for derivations, equivalent to x86_derive_run(); rbx has the slots. */
+/* Machine code for register derivations, equivalent to x86_derive_run(); slots are at rbx. */
 #include "internal.h"
 #include "emit.h"
 
@@ -12,7 +12,7 @@ bool dep_jit_derives(const struct x86_dop *d)
 	return d->code != X86_D_XCHG && !d->dst_high && !d->src_high && !d->src2_high;
 }
 
-/* reg = @size bytes of a slot, zero-extended */
+/* reg = the low @size bytes of slot @from, zero-extended; 0 if @from is no register */
 static void get(struct emit *e, u8 reg, u8 from, u8 size)
 {
 	u16 opcode = size == 1 ? 0x0fb6 : size == 2 ? 0x0fb7 : 0x8b;
@@ -37,7 +37,7 @@ static void put(struct emit *e, u8 slot, u8 size)
 	jit_mem(e, size >= 4, size == 1 ? 0x88 : 0x89, X86_RAX, X86_RBX, jit_slot(slot));
 }
 
-/* rax = rax op (a slot or a constant) */
+/* rax = rax op src2, where src2 is a slot or the constant d->imm */
 static void arithmetic(struct emit *e, u16 opcode, const struct x86_dop *d)
 {
 	if (d->src2 == X86_NONE)
@@ -107,7 +107,7 @@ void dep_jit_derive(struct emit *e, const struct x86_dop *d)
 			jit_opcode(e, wide, 0x0fc8 | X86_RAX, 0, 0, X86_RAX);
 		break;
 	}
-	/* A result of 4 bytes is zero-extended. */
+	/* Zero-extend a 32-bit result, as the processor does. */
 	if (d->size == 4)
 		jit_reg(e, 0, 0x89, X86_RAX, X86_RAX);
 	put(e, d->dst, d->size);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Emitting machine code: instructions with a register and an operand. */
+/* Emit machine instructions that have a register and a register or memory operand. */
 #ifndef ADEPT_RECOVER_JIT_EMIT_H
 #define ADEPT_RECOVER_JIT_EMIT_H
 
 #include "libdep/x86/emit.h"
 
-#define JIT_SLOT_BIAS	128	/* rbx - address of slot 0, so that disp8 reaches all slots */
+#define JIT_SLOT_BIAS	128	/* rbx is slot 0's address plus this: disp8 reaches all slots */
 
 static inline s32 jit_slot(u8 slot)
 {
 	return (s32)slot * 8 - JIT_SLOT_BIAS;
 }
 
-/* Opcodes of two bytes begin with 0f. */
+/* Emit the REX prefix and the opcode.  An opcode above 0xff has two bytes, the first is 0f. */
 static inline void jit_opcode(struct emit *e, u8 wide, u16 opcode, u8 reg, u8 index, u8 base)
 {
 	u8 rex = (u8)(0x40 | wide << 3 | (reg >> 3) << 2 | (index >> 3) << 1 | base >> 3);
@@ -24,7 +24,7 @@ static inline void jit_opcode(struct emit *e, u8 wide, u16 opcode, u8 reg, u8 in
 	emit8(e, (u8)opcode);
 }
 
-/* op reg, rm; @wide: 64 bits, else 32 */
+/* op reg, rm; @wide: 1 for 64 bits, 0 for 32 bits */
 static inline void jit_reg(struct emit *e, u8 wide, u16 opcode, u8 reg, u8 rm)
 {
 	jit_opcode(e, wide, opcode, reg, 0, rm);
@@ -62,12 +62,12 @@ static inline void jit_index(struct emit *e, u8 wide, u16 opcode, u8 reg, u8 bas
 	emit32(e, (u32)disp);
 }
 
-/* The prefix field of VEX instructions. */
+/* Values of the pp field (mandatory prefix) of a VEX prefix. */
 enum { JIT_VEX_NONE = 0, JIT_VEX_F2 = 3 };
 
 /*
- * VEX: op reg, operand, vvvv; opcode f7 of map 0f38: shrx with prefix f2, bextr without.  The
- * operand is [rm + (index << 3) + disp32], or register @rm if @index is 0xff
+ * Emit shrx (@prefix JIT_VEX_F2) or bextr (JIT_VEX_NONE), opcode f7 of map 0f38: op reg, operand,
+ * vvvv.  The operand is [rm + (index << 3) + disp32], or register @rm if @index is 0xff.
  */
 static inline void jit_vex_f7(struct emit *e, u8 wide, u8 prefix, u8 reg, u8 rm, u8 index,
 			      s32 disp, u8 vvvv)
@@ -87,21 +87,21 @@ static inline void jit_vex_f7(struct emit *e, u8 wide, u8 prefix, u8 reg, u8 rm,
 	emit32(e, (u32)disp);
 }
 
-/* An operation of opcode 81: add 0, or 1, and 4, sub 5, xor 6, cmp 7 */
+/* Opcode 81, op rm, imm32; @what: add 0, or 1, and 4, sub 5, xor 6, cmp 7 */
 static inline void jit_imm(struct emit *e, u8 wide, u8 what, u8 rm, s32 imm)
 {
 	jit_reg(e, wide, 0x81, what, rm);
 	emit32(e, (u32)imm);
 }
 
-/* shl 4, shr 5, sar 7, rol 0, ror 1 */
+/* Opcode c1, op rm, by; @what: rol 0, ror 1, shl 4, shr 5, sar 7 */
 static inline void jit_shift(struct emit *e, u8 wide, u8 what, u8 rm, u8 by)
 {
 	jit_reg(e, wide, 0xc1, what, rm);
 	emit8(e, by);
 }
 
-/* jcc rel32, to be filled in; @cc: low half of its opcode */
+/* Emit jcc rel32.  Return: the rel32 field, for put_rel32().  @cc: low 4 bits of the opcode */
 static inline u8 *jit_jump_if(struct emit *e, u8 cc)
 {
 	emit8(e, 0x0f);

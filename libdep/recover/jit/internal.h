@@ -10,25 +10,25 @@
 
 struct dep_interp;
 
-/* Addresses to which the code of records jumps, and functions that it calls. */
+/* Shared code (shared_code.c) to which the code of a record jumps, or which it calls. */
 struct dep_jit_exits {
 	bool bmi;		/* the processor has shrx and bextr */
-	const u8 *record;	/* leave before the current record */
-	const u8 *quiet;	/* the same, and undo the increment of dep_filter.quiet */
-	const u8 *end;		/* leave before the next record */
-	const u8 *middle;	/* leave in the middle; eax: dep_jit_left() */
-	/* Function; rax: address, rsi: dep_jit_look; result in eax: dep_jit_call_interp() */
+	const u8 *record;	/* return to C before the current record */
+	const u8 *quiet;	/* as @record, and undo the increment of dep_filter.quiet */
+	const u8 *end;		/* return to C before the next record */
+	const u8 *middle;	/* return to C inside the current record; eax: dep_jit_left() */
+	/* calls dep_jit_call_interp(); rax: address, rsi: dep_jit_look; result in eax */
 	const u8 *slow;
-	/* Function; rsi: program, edx: operation; result in eax: dep_jit_one() */
+	/* calls dep_jit_one(); rsi: program, edx: index of the operation; result in eax */
 	const u8 *one;
 };
 
 /**
- * struct dep_jit_look - references that are looked up together
- * @pc: of the first reference
- * @read: a bit for each byte that is only read; bit 0 is the byte at the address
- * @wrote: a bit for each byte that is written
- * @origin: enum dep_code
+ * struct dep_jit_look - references that are looked up together in the access set
+ * @pc: pc of the first reference
+ * @read: bit i: byte i from the lowest address on is read, and not written
+ * @wrote: bit i: byte i is written
+ * @origin: enum dep_code of all of these references
  */
 struct dep_jit_look {
 	u64 pc;
@@ -37,37 +37,39 @@ struct dep_jit_look {
 };
 
 /**
- * dep_jit_call_interp() - handle references of which some byte is new
+ * dep_jit_call_interp() - handle references with a byte that was not found in the access set
+ * @addr: lowest address of the references
  *
- * Return: 0: they are deferred or dropped; 1: the interpreter must handle them.
+ * Return: 0: the references are deferred or dropped; 1: the interpreter must handle them.
  */
 u32 dep_jit_call_interp(struct dep_interp *r, const struct dep_jit_look *look, u64 addr);
 
 /**
- * dep_jit_one() - interpret operation @op of @p, then return to the code
+ * dep_jit_one() - interpret operation @op of @p for the machine code
  *
- * Return: 0, or 1 on error: the interpreter must run the rest.
+ * Return: 0, or 1 on error: the machine code must return in the middle of the record.
  */
 u32 dep_jit_one(struct dep_interp *r, const struct dep_program *p, u32 op);
 
-/** dep_jit_derives() - can dep_jit_derive() emit code for @d?  That code changes rax and rcx. */
+/** dep_jit_derives() - can dep_jit_derive() emit code for @d?  Such code changes rax and rcx. */
 bool dep_jit_derives(const struct x86_dop *d);
 void dep_jit_derive(struct emit *e, const struct x86_dop *d);
 
-/* Maximum size of an exit's code. */
+/* Maximum size of the machine code of one exit, in bytes. */
 #define DEP_JIT_MAX	(24u << 10)
 
 /**
- * dep_jit_emit_shared() - emit the code that all records share, at the beginning of the space
+ * dep_jit_emit_shared() - emit the code that all records share, at the beginning of code memory
+ * @x: receives the addresses in it
  *
- * Return: its entry.
+ * Return: the function that dep_jit_run() calls to enter the code of a record.
  */
 const u8 *dep_jit_emit_shared(struct emit *e, struct dep_jit_exits *x);
 
 /**
  * dep_jit_emit() - emit the code for records of @p that end at @x
  *
- * Return: its entry, or NULL if code is not possible or useless.
+ * Return: where the code begins, or NULL if it is not possible or would do nothing.
  */
 const u8 *dep_jit_emit(struct emit *e, const struct dep_jit_exits *exits,
 		       const struct dep_program *p, const struct dep_exit_info *x);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Code memory: a memfd that is mapped twice, writable and executable.  Code is only appended, so
- * threads that run in it are not disturbed.  When it is full, no more exits are compiled.
+ * Code memory: a memfd that is mapped twice, once writable and once executable.  Code is only
+ * appended, so threads can run existing code meanwhile.  When the memory is full, no more exits are
+ * compiled.
  */
 #include <pthread.h>
 #include <stddef.h>
@@ -142,7 +143,7 @@ void dep_jit_ran(struct dep_jit *n, const struct dep_program *p,
 
 	if (seen >= DEP_JIT_RUNS)
 		return;
-	/* If two threads count at once, one more execution is needed. */
+	/* Two threads that count at the same time may lose one count, which is harmless. */
 	__atomic_store_n(runs, ++seen, __ATOMIC_RELAXED);
 	if (seen == DEP_JIT_RUNS)
 		compile(n, p, x);
@@ -159,7 +160,7 @@ static void add_counts(struct dep_counts *c, const u32 *count)
 	c->records += count[DEP_JIT_RECORDS];
 }
 
-/* Defer the references, one for each run of @bits. */
+/* Defer one reference for each contiguous group of @bits.  Return: false if one cannot be. */
 static bool put_off(struct dep_interp *r, const struct dep_jit_look *look, u64 addr, u64 bits,
 		    u32 type)
 {
@@ -196,7 +197,7 @@ u32 dep_jit_one(struct dep_interp *r, const struct dep_program *p, u32 op)
 	return err != 0;
 }
 
-/* Maximum number of control words at a time, so that no count can overflow. */
+/* Maximum number of control words in one run, so that no 32-bit count can overflow. */
 #define AT_ONCE	(1 << 14)
 
 u32 dep_jit_run(struct dep_interp *r, const u32 **control, const u32 *control_end,

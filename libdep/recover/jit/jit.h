@@ -9,8 +9,9 @@
  * returns in the middle of the record and the interpreter continues.
  *
  * Whatever the store contains, the code writes only to its dep_interp, to the record's values, and
- * to two fields of its filter.  All else that is computed from values is only compared.  The code
- * decodes the differences that the columns have (codec/delta.h) when it consumes them.
+ * to two fields of its filter.  Addresses that it computes from a record's values are only compared
+ * with entries of the access set, never written to.  The value column has differences
+ * (codec/delta.h), which the code decodes when it consumes them.
  */
 #ifndef ADEPT_RECOVER_JIT_JIT_H
 #define ADEPT_RECOVER_JIT_JIT_H
@@ -19,42 +20,49 @@
 
 #include "libdep/recover/program/program.h"
 
-#define DEP_JIT_IDS	(1u << 24)	/* exits with higher ids have no code */
-#define DEP_JIT_RUNS	16u		/* executions after which an exit gets its code */
+#define DEP_JIT_IDS	(1u << 24)	/* exits with this id or a higher one are not compiled */
+#define DEP_JIT_RUNS	16u		/* an exit is compiled after this number of executions */
 
 struct dep_interp;
 struct dep_store;
 
-/** struct dep_jit - machine code of a store's programs */
+/**
+ * struct dep_jit - machine code of a store's filtered programs
+ * @table: offset of each exit's code in @code, by exit id; 0: none
+ * @code: executable mapping of the code memory
+ * @enter: function that enters the code of a record
+ * @space: writable mapping, and the state of compilation
+ */
 struct dep_jit {
-	u32 *table;		/* offset of each exit's code, by id; 0: none */
+	u32 *table;
 	const u8 *code;
 	const u8 *enter;
 	struct dep_jit_space *space;
 };
 
-/** dep_jit_of() - the machine code of @s, made by the first call; NULL if it is not possible */
+/** dep_jit_of() - get the dep_jit of @s, which the first call creates; NULL: no memory for it */
 struct dep_jit *dep_jit_of(struct dep_store *s);
-/** dep_jit_lookup() - the same without BMI instructions, to compare */
+/** dep_jit_lookup() - as dep_jit_of(), but the code has no BMI instructions; for tests */
 struct dep_jit *dep_jit_lookup(struct dep_store *s);
 
-/** dep_jit_ran() - count an interpreted record, and compile @x when due; any thread may call it */
+/** dep_jit_ran() - count an interpreted record; compile exit @x if it runs often; thread-safe */
 void dep_jit_ran(struct dep_jit *n, const struct dep_program *p,
 		 const struct dep_exit_info *x);
 
 /**
- * dep_jit_run() - run records from @*control on; the first one must have code
+ * dep_jit_run() - run records by machine code, from @*control on; the first one must have code
  *
- * Afterwards @r->value is at the values of the record at @*control, or of the last record if that
- * one is unfinished.  @r->state.ran is the number of records; @r->counts includes them.
+ * Afterwards @*control is the next record, and @r->value is at its values.  If the last record is
+ * unfinished, @r->value is at the beginning of that record's values.  @r->state.ran is the number
+ * of records, including an unfinished one; @r->counts includes them, too.
  *
- * Return: 0, or where the interpreter must continue in the last record: dep_jit_op() and
- * dep_jit_words().
+ * Return: 0, or the position at which the interpreter must continue the last record, to be decoded
+ * by dep_jit_op() and dep_jit_words().
  */
 u32 dep_jit_run(struct dep_interp *r, const u32 **control, const u32 *control_end,
 		const u64 *value_end);
 
-/** dep_jit_has() - does exit @id have code?  Any thread may call it. */
+/** dep_jit_has() - does exit @id have machine code?  Any thread may call it. */
 static inline bool dep_jit_has(const struct dep_jit *n, u32 id)
 {
 	return id < DEP_JIT_IDS && __atomic_load_n(&n->table[id], __ATOMIC_ACQUIRE);
@@ -65,13 +73,13 @@ static inline u32 dep_jit_left(u32 filtered_op, u32 words)
 	return words << 16 | (filtered_op + 1);
 }
 
-/** dep_jit_op() - index in the filtered program of the operation to continue with */
+/** dep_jit_op() - index of the operation of the filtered program to continue with */
 static inline u32 dep_jit_op(u32 left)
 {
 	return (left & 0xffff) - 1;
 }
 
-/** dep_jit_words() - number of the record's values that are consumed */
+/** dep_jit_words() - number of values of the record that the machine code has consumed */
 static inline u32 dep_jit_words(u32 left)
 {
 	return left >> 16;

@@ -2,8 +2,8 @@
 /*
  * Machine code of one record; regs.h lists the registers.
  *
- * References whose distance is known are looked up together if they are near each other; what is
- * between them does not matter.
+ * References that are a known, small distance apart are looked up together, whether other
+ * references are executed between them or not.
  */
 #include "libdep/recover/filter/filtered_program.h"
 #include "internal.h"
@@ -14,24 +14,26 @@
 #define MAX_REFS	256u
 #define MAX_LOOKS	2u
 
-_Static_assert(DEP_ACCESS_SET_CACHE == 1 << 10, "these bits index the page cache");
-_Static_assert(DEP_ACCESS_SET_PAGE == 4096 && DEP_ACCESS_SET_AT_ONCE <= 57, "a lookup is one load");
-_Static_assert(DEP_FILTER_CODES <= 64, "a lookup has room for the origin");
+_Static_assert(DEP_ACCESS_SET_CACHE == 1 << 10, "WAY must select the bits of the cache index");
+_Static_assert(DEP_ACCESS_SET_PAGE == 4096 && DEP_ACCESS_SET_AT_ONCE <= 57,
+	       "one 64-bit load must cover a lookup at any bit offset");
+_Static_assert(DEP_FILTER_CODES <= 64, "dep_jit_look.origin must hold every origin");
 
 struct ref {
-	u32 filtered;		/* index in the filtered program */
+	u32 filtered;		/* index of the reference in the filtered program */
 	u64 pc;
 	struct dep_sum_place at;
-	const struct ref *with;	/* the first reference of those that are looked up together */
-	/* Of a first one: the common range, relative to @at, and what is looked up. */
+	const struct ref *with;	/* first reference of the group that is looked up together */
+	/* only in the first of a group: range of the group, relative to @at, and its lookup */
 	s64 low, high;
 	struct dep_jit_look look;
-	const u8 *data;		/* @look, stored in front of the code */
-	u8 *no_entry, *jump[MAX_LOOKS];	/* jumps to be filled in: the page is not in the cache, */
-	u32 njumps;			/* or a word does not have all bits */
-	const u8 *after;	/* where the fast path continues */
-	u32 left;		/* dep_jit_left() for the interpreter */
-	u32 stretch;		/* only references with the same number are looked up together */
+	const u8 *data;		/* copy of @look in front of the machine code */
+	/* jumps to the slow path, to be filled in: page not in the cache; missing bits */
+	u8 *no_entry, *jump[MAX_LOOKS];
+	u32 njumps;
+	const u8 *after;	/* code after the lookup, to which the slow path returns */
+	u32 left;		/* dep_jit_left(): where the interpreter continues, if needed */
+	u32 stretch;		/* code.stretch at the reference; equal for all in a group */
 };
 
 struct code {
@@ -41,11 +43,11 @@ struct code {
 	const struct dep_exit_info *x;
 	struct ref ref[MAX_REFS];
 	u32 nrefs, next_ref;
-	u32 stretch;		/* number of operations that call the interpreter so far */
-	u64 base;		/* base of dep_op.pc and .imm */
-	u32 words;		/* number of values consumed so far */
-	s32 last;		/* offset from rbx of this exit's last values */
-	u32 filtered;		/* index in the filtered program */
+	u32 stretch;		/* number of operations so far that call the interpreter */
+	u64 base;		/* current base, to which dep_op.pc and dep_op.imm are relative */
+	u32 words;		/* number of values of the record consumed so far */
+	s32 last;		/* offset from rbx of the values that this exit stored last */
+	u32 filtered;		/* index of the current operation in the filtered program */
 };
 
 static void load(struct emit *e, u8 reg, u8 slot)
@@ -81,13 +83,13 @@ static bool is_left(const struct code *c, u32 op)
 	return c->filtered < c->x->filtered_end && c->p->filtered[c->filtered].of == op;
 }
 
-/* Does the code call the interpreter for this operation?  Such operations have no values. */
+/* True if the code calls the interpreter for this operation, which consumes no values. */
 static bool is_called(const struct dep_op *op)
 {
 	return op->code == DEP_O_FUNCTION || op->code == DEP_O_MASKED;
 }
 
-/* Must the interpreter run this operation and the rest of the record? */
+/* True if the code must return to the interpreter for this operation and the rest of the record. */
 static bool is_unusual(const struct dep_program *p, const struct dep_op *op)
 {
 	if (dep_op_is_ref(op->code))
@@ -99,7 +101,7 @@ static bool is_unusual(const struct dep_program *p, const struct dep_op *op)
 	return dep_filtered_ends(op->code) || op->code == DEP_O_CHECK || op->code == DEP_O_BITOFF;
 }
 
-/* Look up @s together with @r and those that were joined to it, if all fit into one lookup. */
+/* Add reference @s to the group of @r, if the group still fits into one lookup. */
 static void join(struct code *c, struct ref *r, struct ref *s)
 {
 	const struct dep_filtered_op *filtered = c->p->filtered;
@@ -142,12 +144,12 @@ static void join_refs(struct code *c)
 			else
 				r->look.read |= bits;
 		}
-		/* A written byte counts as read. */
+		/* A written byte counts as read, too. */
 		r->look.read &= ~r->look.wrote;
 	}
 }
 
-/* Find the references up to the first operation that must be interpreted, or up to @x. */
+/* Collect the references up to the first operation that must be interpreted, or to the exit. */
 static void find_refs(struct code *c)
 {
 	struct dep_symbolic_addrs sums;
@@ -177,7 +179,7 @@ static void find_refs(struct code *c)
 	join_refs(c);
 }
 
-/* rax = the lowest address of @r and the references that are looked up with it */
+/* rax = the lowest address of the references that are looked up together with @r */
 static void address(struct code *c, const struct ref *r, const struct dep_op *op)
 {
 	u64 disp = (u64)(s64)op->imm + (u64)r->low;
@@ -197,12 +199,12 @@ static void address(struct code *c, const struct ref *r, const struct dep_op *op
 	add_imm(e, X86_RAX, disp);
 }
 
-/* Return: a jump, to be filled in, that is taken if not all @bits are set in rdi. */
+/* Emit a jump that is taken if not all @bits are set in rdi.  Return: the jump, to be filled in. */
 static u8 *if_not_all(struct emit *e, u64 bits)
 {
-	jit_reg(e, 1, 0xf7, 2, X86_RDI);	/* not */
+	jit_reg(e, 1, 0xf7, 2, X86_RDI);	/* not rdi */
 	if (bits <= 0x7fffffff) {
-		jit_reg(e, 0, 0xf7, 0, X86_RDI);	/* test */
+		jit_reg(e, 0, 0xf7, 0, X86_RDI);	/* test edi, imm32 */
 		emit32(e, (u32)bits);
 	} else {
 		emit_mov_imm64(e, X86_R8, bits);
@@ -211,7 +213,7 @@ static u8 *if_not_all(struct emit *e, u64 bits)
 	return jit_jump_if(e, CC_NE);
 }
 
-/* @to = some bits of rax: @bits says which; register @constant has the same for bextr */
+/* @to = the bits of rax that @bits selects (see BITS()); register @constant has @bits for bextr */
 static void extract(struct code *c, u8 to, u32 bits, u8 constant)
 {
 	if (c->exits->bmi) {
@@ -234,7 +236,7 @@ static void page_number(struct code *c)
 	jit_shift(c->e, 1, 5, X86_RCX, NUMBER_SHIFT);
 }
 
-/* rdi = word rdx of the @map of page rsi, shifted right to the bit of address rax */
+/* rdi = word rdx of bitmap @map in page rsi, shifted right so that bit 0 is the byte at rax */
 static void word(struct code *c, s32 map)
 {
 	if (c->exits->bmi) {
@@ -243,7 +245,7 @@ static void word(struct code *c, s32 map)
 	}
 	jit_index(c->e, 1, 0x8b, X86_RDI, X86_RSI, X86_RDX, 3, map);
 	jit_reg(c->e, 0, 0x89, X86_RAX, X86_RCX);
-	jit_reg(c->e, 1, 0xd3, 5, X86_RDI);	/* shr cl */
+	jit_reg(c->e, 1, 0xd3, 5, X86_RDI);	/* shr rdi, cl */
 }
 
 #define READ	((s32)offsetof(struct dep_access_page, read))
@@ -258,7 +260,8 @@ static void look(struct code *c, struct ref *r, s32 map, u64 bits)
 }
 
 /*
- * As dep_access_set_has(), but bits in the next word are not found here: see emit_after().
+ * Look up a group of references in the access set, as dep_access_set_has() does.  This fast path
+ * reads only one word of each bitmap; if bits are in the next word, see emit_after().
  */
 static void reference(struct code *c, const struct dep_op *op)
 {
@@ -284,7 +287,7 @@ static void reference(struct code *c, const struct dep_op *op)
 
 /* ---- operations ---- */
 
-/* rax = the next value; memory has its difference to the last one */
+/* rax = the next value; the column has its difference to the value that this exit stored last */
 static void value(struct code *c)
 {
 	s32 word = (s32)c->words++ * 8;
@@ -294,7 +297,7 @@ static void value(struct code *c)
 	jit_mem(c->e, 1, 0x89, X86_RAX, X86_RBX, c->last + word);
 }
 
-/* Skip @n values; their differences are added up all the same, for later values. */
+/* Skip @n values, but update the last values, to which later differences are relative. */
 static void skip_values(struct code *c, u64 n)
 {
 	s32 word;
@@ -306,7 +309,7 @@ static void skip_values(struct code *c, u64 n)
 	}
 }
 
-/* Replace the next @n differences in memory by their values; rax = the address of the first */
+/* Replace the next @n differences in the column by values; rax = the address of the first value */
 static void vector(struct code *c, u64 n)
 {
 	s32 at = (s32)c->words * 8;
@@ -375,7 +378,7 @@ static void operation(struct code *c, const struct dep_op *op)
 	}
 }
 
-/* Call the interpreter for @op. */
+/* Emit a call of the interpreter for operation @op. */
 static void call_out(struct code *c, u32 op)
 {
 	struct emit *e = c->e;
@@ -394,7 +397,10 @@ static void call_out(struct code *c, u32 op)
 
 /* ---- begin and end of a record ---- */
 
-/* Leave if values or registers are missing, or for the check for a wait loop.  Add the counts. */
+/*
+ * Begin a record.  Return to the interpreter if values or registers are missing, or if it must
+ * check for a wait loop.  Add the record's counts.
+ */
 static void begin(struct code *c, const u8 *counts)
 {
 	const struct dep_exit_info *x = c->x;
@@ -405,7 +411,8 @@ static void begin(struct code *c, const u8 *counts)
 	jit_mem(e, 1, 0x3b, X86_RAX, X86_RBX, IN_RUN(state.value_end));
 	jit_branch_if(e, CC_A, c->exits->record);
 	if (c->p->entry_mask) {
-		jit_mem(e, 0, 0xf7, 0, X86_RBX, IN_RUN(state.unknown));		/* test */
+		/* test dword [state.unknown], entry_mask */
+		jit_mem(e, 0, 0xf7, 0, X86_RBX, IN_RUN(state.unknown));
 		emit32(e, c->p->entry_mask);
 		jit_branch_if(e, CC_NE, c->exits->record);
 	}
@@ -415,10 +422,10 @@ static void begin(struct code *c, const u8 *counts)
 		jit_mem(e, 0, 0xc7, 0, X86_R14, IN_FILTER(reads));
 		emit32(e, 0);
 	} else {
-		jit_mem(e, 0, 0xff, 0, X86_R14, IN_FILTER(quiet));	/* inc */
+		jit_mem(e, 0, 0xff, 0, X86_R14, IN_FILTER(quiet));	/* inc dword [quiet] */
 		jit_branch_if(e, CC_E, c->exits->quiet);
 	}
-	/* paddd xmm, [rip + ..] */
+	/* paddd xmm, [rip + ..]: add the counts of this record */
 	for (xmm = 0; xmm < 2; xmm++) {
 		emit8(e, 0x66);
 		emit8(e, 0x0f);
@@ -438,7 +445,8 @@ static void end(struct code *c)
 
 	if (x->words)
 		jit_imm(e, 1, OP_ADD, X86_R12, x->words * 8);
-	jit_mem(e, 0, 0xc7, 0, X86_RBX, IN_RUN(state.unknown));		/* mov */
+	/* mov dword [state.unknown], ~known */
+	jit_mem(e, 0, 0xc7, 0, X86_RBX, IN_RUN(state.unknown));
 	emit32(e, (u16)~x->known);
 	jit_mem(e, 1, 0x3b, X86_R13, X86_RBX, IN_RUN(state.control_end));
 	jit_branch_if(e, CC_AE, c->exits->end);
@@ -447,18 +455,21 @@ static void end(struct code *c)
 	jit_imm(e, 0, OP_CMP, X86_RAX, (s32)DEP_JIT_IDS);
 	jit_branch_if(e, CC_AE, c->exits->record);
 	jit_index(e, 0, 0x8b, X86_RAX, X86_RBP, X86_RAX, 2, 0);
-	/* A record without code has offset 0, where the code leaves. */
+	/* A record without code has offset 0, where shared code returns to C. */
 	jit_reg(e, 1, 0x01, X86_R15, X86_RAX);
-	jit_reg(e, 0, 0xff, 4, X86_RAX);	/* jmp */
+	jit_reg(e, 0, 0xff, 4, X86_RAX);	/* jmp rax */
 }
 
-/* As if_not_all(), for the @map of page rsi from bit cl of its byte rdx on; NULL: no @bits */
+/*
+ * Emit a jump that is taken if not all @bits are set in bitmap @map of page rsi, from bit cl of
+ * byte rdx on.  Return: the jump, to be filled in, or NULL if @bits is 0.
+ */
 static u8 *look_after(struct emit *e, s32 map, u64 bits)
 {
 	if (!bits)
 		return NULL;
 	jit_index(e, 1, 0x8b, X86_RDI, X86_RSI, X86_RDX, 0, map);
-	jit_reg(e, 1, 0xd3, 5, X86_RDI);	/* shr cl */
+	jit_reg(e, 1, 0xd3, 5, X86_RDI);	/* shr rdi, cl */
 	return if_not_all(e, bits);
 }
 
@@ -468,7 +479,7 @@ static void come_here(struct emit *e, u8 *jump)
 		put_rel32(jump, e->p);
 }
 
-/* Slow path: a word does not have all bits; look at the next word, too. */
+/* Slow path if bits are missing in one word: look up 64 bits at any byte offset instead. */
 static void emit_after(struct emit *e, const struct ref *r)
 {
 	u8 *no[2];
@@ -485,7 +496,7 @@ static void emit_after(struct emit *e, const struct ref *r)
 	come_here(e, no[1]);
 }
 
-/* Slow path of a lookup. */
+/* Slow path of a lookup: call dep_jit_call_interp(). */
 static void emit_slow(struct emit *e, const struct dep_jit_exits *exits, const struct ref *r)
 {
 	u32 i;
@@ -495,7 +506,7 @@ static void emit_slow(struct emit *e, const struct dep_jit_exits *exits, const s
 	if (r->high - r->low > 1)
 		emit_after(e, r);
 	come_here(e, r->no_entry);
-	/* lea rsi, [rip + ..] */
+	/* lea rsi, [rip + ..]: the address of r->data */
 	jit_opcode(e, 1, 0x8d, X86_RSI, 0, 0);
 	emit8(e, 0x05 | X86_RSI << 3);
 	emit32(e, 0);
@@ -508,7 +519,7 @@ static void emit_slow(struct emit *e, const struct dep_jit_exits *exits, const s
 	jit_branch(e, exits->middle);
 }
 
-/* Store the arguments of all lookups in front of the code. */
+/* Put the dep_jit_look of all groups in front of the code. */
 static void emit_looks(struct code *c)
 {
 	struct ref *r;
@@ -551,10 +562,10 @@ const u8 *dep_jit_emit(struct emit *e, const struct dep_jit_exits *exits,
 	struct code c;
 	u32 i;
 
-	/* dep_jit_left() cannot encode more. */
+	/* These are the limits of what dep_jit_left() can encode. */
 	if (x->filtered_end >= UINT16_MAX || x->words > DEP_DELTA_RUN)
 		return NULL;
-	/* The array of references is not cleared: it is large. */
+	/* Do not clear the array of references, which is large. */
 	c.e = e;
 	c.exits = exits;
 	c.p = p;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Registers of the machine code of recovery:
+ * Register assignment of the machine code of recovery:
  *
- *	rbx	slots of the dep_interp, plus JIT_SLOT_BIAS, so that 8-bit displacements reach all
+ *	rbx	address of dep_interp.slot + JIT_SLOT_BIAS: 8-bit displacements reach all slots
  *	rbp	dep_jit.table
  *	r12	values of the current record
- *	r13	control column, after the current exit
- *	r14	the filter
+ *	r13	position in the control column, after the id of the current exit
+ *	r14	the dep_filter
  *	r15	dep_jit.code
- *	xmm0, 1	counts
- *	r9..11	NUMBER_SHIFT, WAY and WORD, for BMI instructions, which take them from registers
+ *	xmm0, 1	counts: eight 32-bit numbers, added to dep_interp.counts at the end
+ *	r9..11	the constants NUMBER_SHIFT, WAY and WORD, as operands of BMI instructions
  *
- * All others are free.
+ * Other registers are scratch registers.
  */
 #ifndef ADEPT_RECOVER_JIT_REGS_H
 #define ADEPT_RECOVER_JIT_REGS_H
@@ -21,15 +21,15 @@
 #include "emit.h"
 #include "libdep/recover/interp/run.h"
 
-/* Bits of an address, as bextr takes them: first bit and number of bits. */
+/* Control operand of bextr: number of the first bit, and number of bits. */
 #define BITS(from, n)	((n) << 8 | (from))
-#define NUMBER_SHIFT	12u		/* of the page number */
+#define NUMBER_SHIFT	12u		/* an address shifted right by this is a page number */
 #define WAY		BITS(12u, 10u)	/* index in the page cache */
-#define WORD		BITS(6u, 6u)	/* index in the bitmaps of a page */
+#define WORD		BITS(6u, 6u)	/* index of a 64-bit word in the bitmaps of a page */
 
-/* Condition codes. */
+/* Condition codes of jcc. */
 enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_A = 7 };
-/* Operations of jit_imm(). */
+/* Values of @what for jit_imm(). */
 enum { OP_ADD = 0, OP_AND = 4, OP_SUB = 5, OP_CMP = 7 };
 
 #define IN_RUN(member)	((s32)offsetof(struct dep_interp, member) - \

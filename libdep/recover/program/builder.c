@@ -7,7 +7,10 @@
 #include "libdep/format/file/error.h"
 #include "compile.h"
 
-/* Leaves room in 32 bits for displacements of instructions that are so near to the base. */
+/*
+ * Maximum distance of an instruction from the base, in bytes.  At this distance, 32 bits are still
+ * enough for the instruction's displacements relative to the base.
+ */
 #define NEAR	(1ull << 30)
 
 void *dep_builder_add(struct dep_builder *b, struct dep_vector *v, size_t size)
@@ -29,7 +32,7 @@ void *dep_builder_add(struct dep_builder *b, struct dep_vector *v, size_t size)
 
 struct dep_op *dep_add_op(struct dep_builder *b, u8 code, u64 pc)
 {
-	static _Thread_local struct dep_op waste;	/* used when b->err is set */
+	static _Thread_local struct dep_op waste;	/* dummy, returned if there is no memory */
 	struct dep_op *op = dep_builder_add(b, &b->op, sizeof(*op));
 
 	if (!op)
@@ -51,7 +54,7 @@ void dep_copy_op(struct dep_builder *b, const struct dep_op *from, u64 pc)
 	op->pc = at;
 }
 
-/* Return: the index of the value. */
+/* Add a 64-bit constant to dep_program.wide.  Return: its index. */
 static s32 add_wide(struct dep_builder *b, u64 value)
 {
 	u64 *wide = dep_builder_add(b, &b->wide, sizeof(*wide));

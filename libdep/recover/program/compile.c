@@ -39,7 +39,7 @@ static int is_cmpxchg(const struct x86_insn *in)
 	       ((in->opcode & 0xfe) == 0xb0 || in->opcode == 0xc7);
 }
 
-/* add, sub, inc or dec */
+/* True for add, sub, inc and dec: with a lock prefix, they can increment an atomic counter. */
 static int is_count(const struct x86_insn *in)
 {
 	u32 op = in->opcode, reg = in->modrm >> 3 & 7;
@@ -54,8 +54,9 @@ static int is_count(const struct x86_insn *in)
 }
 
 /*
- * Does it leave every bit of the top of the stack as it is?  Compilers and libraries use such
- * instructions as fences; which word they access does not matter (Intel, SDM volume 3, 8.2.5).
+ * True if a locked instruction leaves the top of the stack unchanged, such as lock or $0, (%rsp).
+ * Compilers and libraries use such instructions as fences; the word that they access does not
+ * matter (Intel, SDM volume 3, 8.2.5).
  */
 static int is_fence(const struct x86_insn *in)
 {
@@ -65,11 +66,11 @@ static int is_fence(const struct x86_insn *in)
 		return 0;
 	if (in->mem[0].base != X86_RSP || in->mem[0].index != X86_NONE)
 		return 0;
-	/* add, or, sub, xor; and */
+	/* and with -1; or add, or, sub, xor with 0 */
 	return in->imm ? reg == 4 && in->imm == -1 : reg < 2 || reg == 5 || reg == 6;
 }
 
-/* Add the operation of one store; the stores of an instruction are added in order. */
+/* Add the operation that reads the value of one store.  Call it for all stores in order. */
 static void add_store(struct dep_builder *b, struct dep_site *at, const struct adept_store *st)
 {
 	struct dep_store_info *info = dep_builder_add(b, &b->store, sizeof(*info));
@@ -118,7 +119,7 @@ static void add_store(struct dep_builder *b, struct dep_site *at, const struct a
 	info->known = b->known;
 }
 
-/* Add a simple operation instead of the derivation.  Return: 0 if none is equivalent. */
+/* Replace a register derivation by a simple operation.  Return: 0 if none is equivalent, else 1. */
 static int fold(struct dep_builder *b, const struct x86_dop *d, u64 pc)
 {
 	struct dep_op o = { .dst = d->dst, .src = d->src, .src2 = DEP_S_ZERO };
@@ -182,7 +183,10 @@ static int add_derivation(struct dep_builder *b, struct dep_site *at)
 	return 0;
 }
 
-/* Comes before the instruction changes rsp: a derived rsp can be missing in an exit's mask. */
+/*
+ * Add the operation of a call, return or jump.  It must come before the operation that changes rsp,
+ * since rsp may be unknown after the instruction; so the change of rsp is added as a constant.
+ */
 static void add_call(struct dep_builder *b, const struct dep_site *at)
 {
 	const struct x86_insn *in = at->in;
@@ -200,7 +204,7 @@ static void add_call(struct dep_builder *b, const struct dep_site *at)
 	}
 }
 
-/* Add hooked functions at the address where a run begins; a return comes before an entry. */
+/* Add the hooked function that begins, and the return site, at the first instruction of a run. */
 static void add_functions(struct dep_builder *b, const struct dep_site *at)
 {
 	const struct adept_run *run = at->begins;
@@ -253,12 +257,12 @@ static int add_insn(struct dep_builder *b, struct dep_site *at, const struct ade
 	if (err)
 		return err;
 	insn = (struct dep_insn *)b->insn.item + b->insn.n - 1;
-	insn->op_end = (u16)b->op.n;	/* dep_program_make() refuses more operations */
+	insn->op_end = (u16)b->op.n;	/* fits: dep_program_make() rejects larger programs */
 	insn->known = b->known;
 	return 0;
 }
 
-/* Set the lengths of all blocks, now that their ends are known. */
+/* Set the lengths of all blocks, from the last block to the first. */
 static void close_blocks(struct dep_builder *b)
 {
 	struct dep_op *op = b->op.item;
@@ -273,9 +277,9 @@ static void close_blocks(struct dep_builder *b)
 }
 
 /*
- * Is the old value of a locked instruction unused: @in writes no register, and its flags are not
- * read before they are overwritten?  The @size bytes at @code follow it.  Calls and returns do not
- * pass flags on.
+ * Is the result of the locked instruction @in used?  It is not if @in writes no register and its
+ * flags are overwritten before an instruction reads them.  The @size bytes at @code are the code
+ * after @in.  By the calling convention, a call or return makes the flags invalid.
  */
 static enum dep_result_use use_of_result(const struct x86_insn *in, const u8 *code, u32 size)
 {

@@ -13,7 +13,7 @@ static size_t round8(size_t n)
 	return (n + 7) & ~(size_t)7;
 }
 
-/* Copy a vector to @*at within the allocation; with @base NULL only add up its size. */
+/* Copy a vector to offset @*at of the allocation @base; if @base is NULL, only add up sizes. */
 static void *place(char *base, size_t *at, const void *item, size_t bytes)
 {
 	char *to = base ? base + *at : NULL;
@@ -89,18 +89,21 @@ static int find_cut(const struct adept_desc_frag *d, const struct dep_details *i
 	const struct adept_store *st = dep_desc_stores(d), *last = NULL, *next = NULL;
 
 	if (ninsns > d->ninsns || nstores > d->nstores)
-		return dep_fail(-EBADMSG, "fragment %u: no position %u,%u", d->first_exit, ninsns,
-				nstores);
+		return dep_fail(-EBADMSG, "fragment %u: no position after %u instructions and %u "
+				"stores", d->first_exit, ninsns, nstores);
 	if (nstores)
 		last = st + nstores - 1;
 	if (nstores < d->nstores)
 		next = st + nstores;
-	/* The last store must not follow instruction @ninsns, nor the next precede @ninsns - 1. */
+	/*
+	 * The last store before the position must not come after instruction @ninsns, and the next
+	 * store must not come before instruction @ninsns - 1 has ended.
+	 */
 	if ((last && (last->insn > ninsns || (last->insn == ninsns && dep_store_is_post(last)))) ||
 	    (next && next->insn < ninsns &&
 	     (next->insn + 1u < ninsns || !dep_store_is_post(next))))
-		return dep_fail(-EBADMSG, "fragment %u: no position %u,%u", d->first_exit, ninsns,
-				nstores);
+		return dep_fail(-EBADMSG, "fragment %u: no position after %u instructions and %u "
+				"stores", d->first_exit, ninsns, nstores);
 	cut->insn = ninsns;
 	cut->op = 0;
 	cut->known = d->entry_mask;
@@ -125,11 +128,12 @@ static int fill_exit(struct dep_program *p, const struct dep_details *in,
 	struct dep_cut cut;
 
 	if (find_cut(p->d, in, x->ninsns, x->nstores, &cut) || cut.needs_extra)
-		return dep_fail(-EBADMSG, "fragment %u: an exit cuts a store off",
-				p->d->first_exit);
+		return dep_fail(-EBADMSG, "fragment %u: an exit lacks a store of an executed "
+				"instruction", p->d->first_exit);
 	if (x->mask & ~cut.known)
-		return dep_fail(-EBADMSG, "fragment %u: an exit's mask %#x, known are %#x",
-				p->d->first_exit, x->mask, cut.known);
+		return dep_fail(-EBADMSG, "fragment %u: the register mask %#x of an exit includes "
+				"unknown registers (known: %#x)", p->d->first_exit, x->mask,
+				cut.known);
 	out->program = p;
 	out->op_end = (u16)cut.op;
 	out->words = cut.word;
@@ -150,7 +154,8 @@ static int build(struct dep_builder *b, const struct adept_desc_frag *d)
 	*b = (struct dep_builder){ .d = d };
 	err = dep_compile(b);
 	if (!err && b->op.n > UINT16_MAX)
-		err = dep_fail(-EBADMSG, "fragment %u: %zu operations", d->first_exit, b->op.n);
+		err = dep_fail(-EBADMSG, "fragment %u compiles to too many operations, %zu",
+			       d->first_exit, b->op.n);
 	return err;
 }
 
@@ -244,7 +249,7 @@ int dep_program_details(const struct dep_program *p, const struct dep_details **
 	}
 	if (!err) {
 		lay_out_details(d, (char *)d, &b);
-		/* If another thread was faster, its details are kept. */
+		/* If another thread has installed details meanwhile, use those. */
 		if (!atomic_compare_exchange_strong((struct dep_details *_Atomic *)&p->details,
 						    &none, d)) {
 			free(d);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Compile the memory references of an instruction. */
+/* Compile the memory references of an instruction into operations. */
 #include <errno.h>
 
 #include "libdep/format/file/error.h"
@@ -26,7 +26,7 @@ static int slot_of(const struct dep_builder *b, u8 reg, u8 *slot)
 	return b->known & X86_BIT(reg) ? 0 : -1;
 }
 
-/* Add an offset to an address besides base, index and displacement: of xlat and bit strings. */
+/* Add the offset from a register that xlat and bit string instructions add to the address. */
 static int add_extra_offset(struct dep_builder *b, struct dep_site *at, const struct x86_mem *m,
 			    struct dep_op *ref)
 {
@@ -34,7 +34,7 @@ static int add_extra_offset(struct dep_builder *b, struct dep_site *at, const st
 	struct dep_op *op;
 
 	if (slot_of(b, off, &src) || src == DEP_S_ZERO)
-		return corrupt(b, at, "an offset's register is unknown");
+		return corrupt(b, at, "the value of an offset register is unknown");
 	op = dep_add_op(b, DEP_O_LEA, at->pc);
 	op->dst = DEP_S_TMP;
 	op->src = ref->src;
@@ -52,7 +52,7 @@ static int add_extra_offset(struct dep_builder *b, struct dep_site *at, const st
 	return 0;
 }
 
-/* Is it a masked move whose mask is stored?  Older stores have none: then all elements count. */
+/* True for a masked move with a recorded mask.  Older recordings lack it: all elements count. */
 static bool has_mask(const struct dep_site *at)
 {
 	if (!x86_mask_elem(at->in))
@@ -60,7 +60,7 @@ static bool has_mask(const struct dep_site *at)
 	return at->in->enc == X86_EVEX ? at->kreg : at->vec[1] >= at->in->mem[0].size;
 }
 
-/* Set the constant part of an address; only DEP_O_REF0 is relative to the base. */
+/* Set the constant part of an address.  It is relative to the base only in DEP_O_REF0. */
 static int set_disp(struct dep_builder *b, struct dep_site *at, const struct x86_mem *m,
 		    struct dep_op *ref)
 {
@@ -78,7 +78,7 @@ static int set_disp(struct dep_builder *b, struct dep_site *at, const struct x86
 		return 0;
 	}
 	if (ref->src != DEP_S_ZERO)
-		return corrupt(b, at, "an address of an unknown form");
+		return corrupt(b, at, "an address of an unsupported form");
 	dep_add_const(b, DEP_S_TMP, disp, at->pc);
 	ref->src = DEP_S_TMP;
 	return 0;
@@ -96,7 +96,7 @@ static int add_ref(struct dep_builder *b, struct dep_site *at, u32 i)
 		ref.src = DEP_S_EA + i;
 	} else {
 		if (slot_of(b, m->base, &ref.src) || slot_of(b, m->index, &ref.src2))
-			return corrupt(b, at, "an address register is unknown");
+			return corrupt(b, at, "the value of an address register is unknown");
 		ref.shift = dep_log2(m->scale);
 		ref.addr32 = !!(m->flags & X86_M_ADDR32);
 		if (set_disp(b, at, m, &ref))
@@ -130,7 +130,7 @@ static int add_string(struct dep_builder *b, struct dep_site *at, const struct a
 		return -ENOMEM;
 	s = &unusual->string;
 	if (!in->nmem || in->nmem > 2 || !in->mem[0].size)
-		return corrupt(b, at, "a string instruction of an unknown form");
+		return corrupt(b, at, "a string instruction of an unsupported form");
 	s->ptr = post->arg;
 	s->other = DEP_S_ZERO;
 	s->nmem = in->nmem;
@@ -142,14 +142,14 @@ static int add_string(struct dep_builder *b, struct dep_site *at, const struct a
 		s->seg[i] = seg_slot(in->mem[i].seg);
 		s->type[i] = in->mem[i].rw;
 		if (s->base[i] != X86_RSI && s->base[i] != X86_RDI)
-			return corrupt(b, at, "a string instruction of an unknown form");
+			return corrupt(b, at, "a string instruction of an unsupported form");
 		if (!(b->known & X86_BIT(s->base[i])))
-			return corrupt(b, at, "an address register is unknown");
+			return corrupt(b, at, "the value of an address register is unknown");
 		if (s->base[i] != s->ptr)
 			s->other = s->base[i];
 	}
 	if (in->nmem == 1 && s->base[0] != s->ptr)
-		return corrupt(b, at, "the wrong pointer is stored after it");
+		return corrupt(b, at, "the instruction does not use the recorded pointer register");
 	insn = (struct dep_insn *)b->insn.item + b->insn.n - 1;
 	insn->flags |= DEP_I_STRING;
 	insn->string = (u16)(b->unusual.n - 1);
@@ -169,9 +169,9 @@ static int add_gather(struct dep_builder *b, struct dep_site *at, const struct x
 	g = &unusual->gather;
 	widest = m->size > in->vsib_elem ? m->size : in->vsib_elem;
 	if ((m->size != 4 && m->size != 8) || (in->vsib_elem != 4 && in->vsib_elem != 8))
-		return corrupt(b, at, "a gather of an unknown form");
+		return corrupt(b, at, "a gather or scatter of an unsupported form");
 	if (slot_of(b, m->base, &g->base))
-		return corrupt(b, at, "an address register is unknown");
+		return corrupt(b, at, "the value of an address register is unknown");
 	g->n = (16u << (in->vl & 3)) / widest;
 	g->index_size = in->vsib_elem;
 	g->mask_size = in->enc == X86_EVEX ? 0 : m->size;
@@ -183,7 +183,7 @@ static int add_gather(struct dep_builder *b, struct dep_site *at, const struct x
 	g->disp = m->disp;
 	if (at->vec[0] < (u32)g->n * g->index_size ||
 	    (g->mask_size ? at->vec[1] < (u32)g->n * g->mask_size : !at->kreg))
-		return corrupt(b, at, "index or mask of a gather is missing");
+		return corrupt(b, at, "the index or mask of a gather or scatter is missing");
 	dep_add_op(b, DEP_O_GATHER, at->pc)->imm = (s32)b->unusual.n - 1;
 	return 0;
 }
@@ -193,7 +193,7 @@ static int add_enter(struct dep_builder *b, struct dep_site *at)
 	union dep_unusual *unusual;
 
 	if (~b->known & (X86_BIT(X86_RSP) | X86_BIT(X86_RBP)))
-		return corrupt(b, at, "an address register is unknown");
+		return corrupt(b, at, "the value of an address register is unknown");
 	unusual = dep_builder_add(b, &b->unusual, sizeof(*unusual));
 	if (!unusual)
 		return -ENOMEM;

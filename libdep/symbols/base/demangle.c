@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * C++ names, by a demangler that is found at run time, so that libdep does not depend on a C++
- * library.
+ * Demangling of C++ names. The demangler is looked up at run time, so that libdep does not depend
+ * on a C++ library.
  */
 #include <ctype.h>
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ typedef char *demangle_fn(const char *name, char *buf, size_t *len, int *status)
 static demangle_fn *demangler;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The library stays loaded for the lifetime of the process. */
+/* Find the demangler. A library that is loaded for it stays loaded until the process ends. */
 static void find_demangler(void)
 {
 	void *lib;
@@ -33,7 +33,7 @@ static void find_demangler(void)
 		demangler = (demangle_fn *)dlsym(lib, "__cxa_demangle");
 }
 
-/* Is this a back reference after its letter: S_, S1A_, T0_? */
+/* True if @s is the rest of a back reference such as S_, S1A_ or T0_, after its first letter. */
 static bool is_reference(const char *s)
 {
 	while (isdigit((unsigned char)*s) || (*s >= 'A' && *s <= 'Z'))
@@ -42,9 +42,9 @@ static bool is_reference(const char *s)
 }
 
 /*
- * A name can refer to its own parts, so a short name may stand for gigabytes of text. With n
- * references the text is at most 3^(n/3) times as long as the name. A pack is written once for each
- * element, of which there should be few.
+ * True if the demangled text has a limited length. A mangled name can refer back to its own parts,
+ * so a short name can expand to gigabytes. With n references the text is at most 3^(n/3) times as
+ * long as the name. A parameter pack is repeated for each element; 4 elements are assumed.
  */
 static bool is_bounded(const char *s)
 {

@@ -5,8 +5,8 @@
 /**
  * dep_demangle() - demangle a C++ symbol
  *
- * Return: allocated text; NULL if it is no C++ symbol, there is no demangler, or the text could be
- * disproportionately long.
+ * Return: text to be freed by the caller; NULL if @symbol is no mangled C++ name, no demangler was
+ * found, or the text could be too long.
  */
 char *dep_demangle(const char *symbol);
 

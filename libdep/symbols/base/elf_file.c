@@ -44,7 +44,7 @@ int dep_elf_open(struct dep_elf *f, const char *path)
 	*f = (struct dep_elf){ 0 };
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return -EINVAL;
-	/* Test before opening: opening a device or a FIFO may have side effects. */
+	/* Check the type before opening: to open a device or a FIFO can have side effects. */
 	if (stat(path, &st))
 		return -errno;
 	if (!S_ISREG(st.st_mode))
@@ -56,7 +56,7 @@ int dep_elf_open(struct dep_elf *f, const char *path)
 	if (fstat(f->fd, &st) || !S_ISREG(st.st_mode))
 		goto out_close;
 	f->mtime_ns = (u64)st.st_mtim.tv_sec * 1000000000 + (u64)st.st_mtim.tv_nsec;
-	/* Do not map a file that another user could truncate. */
+	/* Do not map a file that another user could truncate: access would then raise SIGBUS. */
 	cmd = !st.st_uid || st.st_uid == geteuid() ? ELF_C_READ_MMAP : ELF_C_READ;
 	f->elf = elf_begin(f->fd, cmd, NULL);
 	if (!f->elf || !is_ours(f->elf))
@@ -106,7 +106,7 @@ bool dep_elf_has(Elf *elf, const char *name)
 	return find_section(elf, name, &sh);
 }
 
-/* The file name in .gnu_debuglink, or NULL. */
+/* Return: the file name in section .gnu_debuglink, or NULL. */
 static const char *link_of(Elf *elf)
 {
 	Elf_Data *d;

@@ -8,14 +8,14 @@
 
 #include "libdep/abi/types.h"
 
-#define DEP_BUILD_ID_HEX 132u	/* 64 bytes and a NUL; longer notes are no build-id */
+#define DEP_BUILD_ID_HEX 132u	/* buffer for a build-id in hexadecimal; longer ones are ignored */
 
-/** struct dep_elf - an open file; zeroed: none */
+/** struct dep_elf - an open ELF file; zeroed if no file is open */
 struct dep_elf {
 	Elf *elf;
-	int fd;			/* valid if @elf is */
-	u64 mtime_ns;		/* CLOCK_REALTIME */
-	char build_id[DEP_BUILD_ID_HEX];	/* hexadecimal; "": none */
+	int fd;			/* valid if @elf is not NULL */
+	u64 mtime_ns;		/* time of the last modification, CLOCK_REALTIME */
+	char build_id[DEP_BUILD_ID_HEX];	/* hexadecimal; "": the file has none */
 };
 
 /**
@@ -26,14 +26,14 @@ struct dep_elf {
 int dep_elf_open(struct dep_elf *f, const char *path);
 void dep_elf_close(struct dep_elf *f);
 
-/** dep_elf_has() - does it have a non-empty section @name? */
+/** dep_elf_has() - does the file have a non-empty section @name? */
 bool dep_elf_has(Elf *elf, const char *name);
 
 /**
  * dep_elf_open_debug() - open the separate debug file of @of, whose path is @path
  *
- * Looks at the distributions' place for its build-id, and where .gnu_debuglink says. Accepts only a
- * file with the same build-id.
+ * Searches /usr/lib/debug/.build-id first, then the usual folders for the name in the section
+ * .gnu_debuglink. Accepts only a file with the same build-id.
  *
  * Return: 0 or -ENOENT.
  */

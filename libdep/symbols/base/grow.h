@@ -4,7 +4,12 @@
 
 #include <stddef.h>
 
-/** dep_grow() - make room for one more element; NULL: no memory, @p is unchanged */
+/**
+ * dep_grow() - make room for one more element in an array from malloc()
+ * @p: the array, or NULL; has @n elements of @size bytes, and room for @room
+ *
+ * Return: the array, which may have moved; NULL: no memory, @p is unchanged.
+ */
 void *dep_grow(void *p, size_t n, size_t *room, size_t size);
 
 #endif

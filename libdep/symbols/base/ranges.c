@@ -41,14 +41,14 @@ static void put_cut(struct dep_spans *t, u64 at, u32 value)
 	t->cut[t->ncuts++] = (struct dep_span_cut){ at, value };
 }
 
-/* Close the ranges of @open that end at or before @to; the last one left is in effect. */
+/* Close the ranges of @open that end at or before @to.  The last open range is in effect. */
 static size_t let_end(struct dep_spans *t, const u32 *open, size_t nopen, u64 to)
 {
 	u64 end;
 
 	while (nopen && t->span[open[nopen - 1]].hi <= to) {
 		end = t->span[open[nopen - 1]].hi;
-		/* Ranges below it that ended earlier were never in effect. */
+		/* Also close enclosing ranges that end earlier: they were not in effect there. */
 		while (nopen && t->span[open[nopen - 1]].hi <= end)
 			nopen--;
 		put_cut(t, end, nopen ? t->span[open[nopen - 1]].value : DEP_SPAN_NONE);
@@ -66,7 +66,7 @@ int dep_spans_seal(struct dep_spans *t)
 		return 0;
 	qsort(t->span, t->n, sizeof(*t->span), by_beginning);
 	open = malloc(t->n * sizeof(*open));
-	/* A range makes at most two cuts. */
+	/* A range adds at most two cuts. */
 	t->cut = malloc(2 * t->n * sizeof(*t->cut));
 	if (!open || !t->cut) {
 		free(open);

@@ -12,31 +12,31 @@ struct dep_span {
 	u32 value, order;
 };
 
-/* Packed: there are many, and a lookup reads few. */
+/* From address @at up to the next cut, lookups give @value.  Packed to save memory. */
 struct dep_span_cut {
-	u64 at;			/* first address */
-	u32 value;		/* value up to the next cut */
+	u64 at;
+	u32 value;
 } __attribute__((packed, aligned(4)));
 
-/** struct dep_spans - zeroed at first; then filled, sealed, and queried */
+/** struct dep_spans - set of ranges: begin with zeros; add all ranges, seal, then look up */
 struct dep_spans {
 	struct dep_span *span;
 	struct dep_span_cut *cut;
 	size_t n, room, ncuts;
 };
 
-/** dep_spans_add() - [lo, hi) has @value; an empty range is ignored; 0 or -ENOMEM */
+/** dep_spans_add() - add range [lo, hi) with @value, unless it is empty; 0 or -ENOMEM */
 int dep_spans_add(struct dep_spans *t, u64 lo, u64 hi, u32 value);
 
 /**
- * dep_spans_seal() - end the additions; 0 or -ENOMEM
+ * dep_spans_seal() - prepare for lookups, after all ranges were added; 0 or -ENOMEM
  *
- * At each address the range that begins last counts; of those with the same begin, the one that was
- * added last.
+ * If several ranges contain an address, a lookup finds the one that begins last; of several with
+ * the same beginning, the one that was added last.
  */
 int dep_spans_seal(struct dep_spans *t);
 
-/** dep_spans_find() - the value at @at, or DEP_SPAN_NONE */
+/** dep_spans_find() - get the value of the range that contains @at, or DEP_SPAN_NONE */
 u32 dep_spans_find(const struct dep_spans *t, u64 at);
 void dep_spans_free(struct dep_spans *t);
 

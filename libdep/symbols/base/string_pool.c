@@ -37,7 +37,10 @@ static bool grow(struct dep_strings *p)
 	return true;
 }
 
-/* A copy without control characters, NULL if there are none; *@failed: no memory. */
+/*
+ * Return: a copy of @s without control characters; NULL if @s has none, or if there is no memory,
+ * which sets *@failed.
+ */
 static char *cleaned(const char *s, bool *failed)
 {
 	size_t i, n = strlen(s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Interned strings, freed together. */
+/* String pool: interned strings that are freed together. */
 #ifndef ADEPT_SYMBOLS_BASE_STRING_POOL_H
 #define ADEPT_SYMBOLS_BASE_STRING_POOL_H
 
@@ -13,7 +13,8 @@ struct dep_strings {
 /**
  * dep_string() - intern @s, with control characters replaced by '?'
  *
- * Return: the same pointer for the same text; NULL if @s is NULL or there is no memory.
+ * Return: the interned string, the same pointer for the same text; NULL if @s is NULL or there is
+ * no memory.
  */
 const char *dep_string(struct dep_strings *p, const char *s);
 void dep_strings_free(struct dep_strings *p);

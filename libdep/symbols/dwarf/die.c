@@ -4,7 +4,7 @@
 
 #include "die.h"
 
-#define MAX_CHAIN	16	/* limit of chained instances */
+#define MAX_CHAIN	16	/* maximum number of abstract origins and declarations to follow */
 
 bool dep_die_declares(Dwarf_Die *die, unsigned int name, Dwarf_Die *out)
 {
@@ -78,7 +78,10 @@ void dep_walk_begin(struct dep_walk *w, Dwarf_Die *unit)
 	Dwarf_Off here = dwarf_dieoffset(unit), next;
 	size_t header;
 
-	/* An entry has at least one byte. Type units may be in a separate section. */
+	/*
+	 * An entry has at least one byte, so the size of the unit is the limit. The size of a type
+	 * unit is not computed, as it may be in another section: use a fixed limit.
+	 */
 	w->left = 1 << 24;
 	if (dwarf_tag(unit) != DW_TAG_type_unit &&
 	    !dwarf_nextcu(dwarf_cu_getdwarf(unit->cu), here - dwarf_cuoffset(unit), &next,
@@ -101,7 +104,7 @@ bool dep_walk_next(struct dep_walk *w, Dwarf_Die *die)
 	if (!w->left)
 		return false;
 	w->left--;
-	/* Require a sibling to be after its predecessor. */
+	/* A sibling must come later in the file than its predecessor: this excludes cycles. */
 	if (dwarf_siblingof(die, &next) || (const char *)next.addr <= (const char *)die->addr)
 		return false;
 	*die = next;

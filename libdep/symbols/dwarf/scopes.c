@@ -79,7 +79,7 @@ const char *dep_scopes_name(const struct dep_scopes *t, struct dep_strings *stri
 	const char *name;
 	Dwarf_Die decl;
 
-	/* Prefer the scope of the declaration to that of the definition. */
+	/* Prefer the scope of the declaration: a definition may be outside of its class. */
 	if (!dep_die_declares(die, DW_AT_name, &decl))
 		return NULL;
 	name = noted(t, &decl);

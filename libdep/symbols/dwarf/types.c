@@ -65,7 +65,7 @@ bool dep_type_peel(Dwarf_Die *type, bool *atomic)
 	for (i = 0; i < MAX_QUALIFIERS; i++) {
 		tag = dwarf_tag(type);
 		if (!is_qualifier(tag)) {
-			/* The definition may be in a type unit. */
+			/* A declaration can refer to its definition in a type unit. */
 			if (!dwarf_hasattr(type, DW_AT_signature) ||
 			    !dep_die_ref(type, DW_AT_signature, &next))
 				return true;
@@ -82,7 +82,10 @@ bool dep_type_peel(Dwarf_Die *type, bool *atomic)
 
 static u64 size_of(Dwarf_Die *type, int depth);
 
-/* Read a bound: compilers write small positive numbers in unsigned forms. */
+/*
+ * Read an array bound, which is signed only in some forms: compilers write small positive numbers
+ * in unsigned forms.
+ */
 static bool bound_of(Dwarf_Die *dimension, unsigned int name, s64 *out)
 {
 	Dwarf_Attribute a;
@@ -103,7 +106,7 @@ static bool bound_of(Dwarf_Die *dimension, unsigned int name, s64 *out)
 	return true;
 }
 
-/* Number of elements of a dimension; 0: not known. */
+/* Return: the number of elements in a dimension of an array; 0: unknown. */
 static u64 count_of(Dwarf_Die *dimension)
 {
 	s64 low, high;
@@ -216,7 +219,7 @@ static void put_tagged(Dwarf_Die *type, struct dep_text *to, const char *tag)
 
 static void put_name(Dwarf_Die *type, struct dep_text *to, int depth);
 
-/* Append the name of the target or element type; C's void has no entry. */
+/* Append the name of the type that @type refers to; C's void has no DWARF entry. */
 static void put_target(Dwarf_Die *type, struct dep_text *to, int depth)
 {
 	Dwarf_Die target;
