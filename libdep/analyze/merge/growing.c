@@ -94,7 +94,7 @@ void tail_ask_ahead(struct merge *m, struct stream *l)
 		return;
 	dep_loaded_free(l->next);
 	l->next = NULL;
-	/* The merge loads the first segment of a stream only when it gets there. */
+	/* Before the stream has begun, request nothing: the merge loads its first segment. */
 	if (l->now)
 		l->asked = stream_prefetch(m, l, seg);
 }

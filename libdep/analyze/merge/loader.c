@@ -46,7 +46,7 @@ struct dep_loader {
 	pthread_mutex_t lock;
 	pthread_cond_t work, done;
 	pthread_rwlock_t grows;		/* write-locked while the store's tables change */
-	struct request *first, **last;	/* waiting requests */
+	struct request *first, **last;	/* list of waiting requests */
 	struct dep_ahead *ahead;
 	size_t items;			/* number of items in the loaded requests of all queues */
 	/* true: the store's segment table may move, so load only requested segments */

@@ -17,11 +17,12 @@ struct stream {
 	struct dep_segment_items *now;
 	/* request to load @seg, or @seg + 1 if @now is set; NULL: none */
 	void *asked;
-	struct dep_segment_items *next;		/* result of @asked, taken early */
+	/* items loaded by the request @asked, taken early */
+	struct dep_segment_items *next;
 	size_t mark;				/* index of the current run in now->mark */
 	size_t item;				/* index of the next item to emit in @now */
 	bool begun;
-	/* the remaining items of the run are emitted at @key */
+	/* true: the remaining items of the run are emitted at time @key */
 	bool late;
 	uint64_t key;
 	uint64_t next_seq;
@@ -73,7 +74,7 @@ void merge_heap(struct merge *m);
 /** merge_first_moved() - restore the heap order after the time of the first stream changed */
 void merge_first_moved(struct merge *m);
 void merge_remove_first(struct merge *m);
-/** stream_next_segment() - the segment after the current items, or NULL if none is stored */
+/** stream_next_segment() - get the segment after the items in l->now; NULL: none is stored yet */
 const struct dep_segment *stream_next_segment(const struct stream *l);
 /** stream_prefetch() - begin to load @seg of @l; returns the request, for l->asked */
 void *stream_prefetch(struct merge *m, struct stream *l, const struct dep_segment *seg);

@@ -92,7 +92,7 @@ static int go_on_to_end(struct merge *m, struct stream *l)
 		l->item = now->nitems;
 	}
 	/* During the recording the end is not stored yet: merge_step_is_next() checks it later. */
-	return m->follower || tail_has_ended(l) ? 0 : tail_stale(l, "records follow the thread's end");
+	return m->follower || tail_has_ended(l) ? 0 : tail_stale(l, "records after the thread end");
 }
 
 /*

@@ -222,7 +222,7 @@ void dep_load_buffers_free(struct dep_load_buffers *p)
 
 /* The parameters of dep_load(). */
 struct how {
-	struct dep_columns *columns;	/* NULL: read them from the store */
+	struct dep_columns *columns;	/* columns of the segment; NULL: read from the store */
 	unsigned int want;
 	struct dep_filter *filter;
 	bool more;
@@ -258,7 +258,9 @@ static void recover(struct dep_segment_items *l, struct dep_store *s, const stru
 		l->mark[0].timestamp = r->columns->h.timestamp;
 		l->lost_bytes = r->columns->h.lost_bytes;
 	}
-	/* The analyzer gets a gap here, so the filter's knowledge is out of date, too. */
+	/*
+	 * Data is missing from here on: the filter must forget the functions that the thread is in.
+	 */
 	if (filter && (l->err || l->lost_bytes))
 		dep_filter_reset(filter);
 }

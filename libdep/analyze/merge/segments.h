@@ -38,7 +38,7 @@ struct dep_segment_items {
 
 struct dep_load_buffers;
 
-/** dep_load_buffers_new() - buffers for loading segments one after the other; NULL: no memory */
+/** dep_load_buffers_new() - make buffers to load one segment after the other; NULL: no memory */
 struct dep_load_buffers *dep_load_buffers_new(void);
 void dep_load_buffers_free(struct dep_load_buffers *p);
 

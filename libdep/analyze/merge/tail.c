@@ -54,7 +54,7 @@ int merge_step_is_next(struct merge *m, const struct stream *l)
 	if (stream_time(l) < f->last)
 		return tail_stale(l, "the next event precedes events already processed");
 	if (l->ends && !tail_has_ended(l))
-		return tail_stale(l, "records follow the thread's end");
+		return tail_stale(l, "records after the thread end");
 	f->last = stream_time(l);
 	f->ms = 0;
 	return 0;
@@ -88,7 +88,7 @@ static int finish_stream(struct merge *m, struct stream *l, const struct dep_seg
 	else if (l->entered)
 		err = tail_complete_segment(m, l);
 	if (!err && l->ends && !tail_has_ended(l))
-		err = tail_stale(l, "records follow the thread's end");
+		err = tail_stale(l, "records after the thread end");
 	if (!err)
 		tail_ask_ahead(m, l);
 	return err;
@@ -111,7 +111,7 @@ static int finish_streams(struct merge *m)
 		if (!l->done)
 			err = finish_stream(m, l, segs + at, j - at);
 		else if (j - at != l->nown)
-			err = tail_stale(l, "records follow the thread's end");
+			err = tail_stale(l, "records after the thread end");
 		if (l->row_at == SIZE_MAX)
 			l->seg = l->end;
 		at = j;
