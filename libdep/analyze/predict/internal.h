@@ -15,7 +15,7 @@
 #define PREDICT_OPEN	(~0ull)		/* predict_locked.to of a section that never ends */
 
 /* Marks of a shadow word, predict_page.mark. */
-#define PREDICT_SHARED		1u	/* one thread writes it, another one accesses it */
+#define PREDICT_SHARED		1u	/* one thread writes the word, another accesses it */
 /* shared, and possibly nothing orders two of these accesses */
 #define PREDICT_CANDIDATE	2u
 
@@ -52,7 +52,7 @@ struct predict_taken {
 };
 
 struct predict_thread {
-	u64 now;		/* number of the next event */
+	u64 now;		/* number of the thread's next event */
 	/* increases with each event that can enlarge the closures of later accesses */
 	u64 slot;
 	u64 *clock;		/* first pass: vector clock of the thread */
@@ -102,7 +102,7 @@ struct predict_set {
  * @flags; @mask (bytes) 0: unused
  */
 struct predict_entry {
-	/* time of the last such access; the thread's index is in the upper 16 bits */
+	/* time of the last of these accesses; the upper 16 bits are the thread's index */
 	u64 when;
 	u32 set;
 	u16 flags;

@@ -176,7 +176,7 @@ static u32 find_like(const struct race_detector *d, const struct race_access_ctx
 	return !full && like >= places ? at : o->n;
 }
 
-/* Does @now make entry @i unnecessary? */
+/* Does the access @now make entry @i of the history unnecessary? */
 static bool is_stale(const struct race_detector *d, const struct race_access_ctx *now,
 		     const struct old *o, u32 i, bool full)
 {

@@ -19,7 +19,9 @@ struct race_point {
 	u32 version;
 };
 
-/** struct race_history - history of a thread's clock; @written: last version with a write by it */
+/**
+ * struct race_history - history of a thread's clock; @written: version of the thread's last write
+ */
 struct race_history {
 	u32 written;
 	struct race_change *change;

@@ -99,8 +99,8 @@ struct race_found {
 
 /**
  * struct race_ops - callbacks of race_access() and race_forget(); they must not call the detector
- * @forgotten: called for each forgotten byte that a living thread has accessed since that thread's
- *	last release, other than to free it; NULL: not called
+ * @forgotten: called for each byte given to race_forget() that a living thread has accessed since
+ *	that thread's last release, other than to free it; NULL: not called
  */
 struct race_ops {
 	void (*report)(void *arg, const struct race_found *found);
@@ -139,7 +139,7 @@ struct race_ref {
 	u32 size, flags;
 };
 
-/** race_detector_create() - @options: NULL for the defaults */
+/** race_detector_create() - create a detector; @options: NULL for the defaults */
 int race_detector_create(struct race_detector **out, const struct race_ops *ops,
 			 const struct race_options *options);
 /**

@@ -73,7 +73,7 @@ void race_owns_free(struct race_mem *m, struct race_owns *s)
 
 /* The history of one byte, split into the thread's own accesses and those of other threads. */
 struct part {
-	/* version + 1 of the interval of the thread's last read and write; 0: none */
+	/* interval of the thread's last read and write, as version + 1; 0: none */
 	u32 read, wrote;
 	u32 n;
 	u64 when[UNDER_MAX];
@@ -116,7 +116,7 @@ static bool take_apart(const struct race_detector *d, const struct race_access_c
 			p->read = at > p->read ? at : p->read;
 		}
 	}
-	/* An entry cannot represent both kinds: it does not have the order of the writes. */
+	/* An entry has no order of writes, so it cannot have own writes and others' accesses. */
 	return !p->wrote || !p->n;
 }
 

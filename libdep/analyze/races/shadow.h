@@ -42,7 +42,7 @@ struct race_page {
 };
 
 struct race_region {
-	u64 number;		/* address / 4 MiB */
+	u64 number;		/* number of the region: address / 4 MiB */
 	u32 pages;
 	struct race_page *page[RACE_REGION_PAGES];
 };

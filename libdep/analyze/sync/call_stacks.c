@@ -29,7 +29,7 @@ static int push(struct sync_thread *t, u64 pc, u64 sp)
 }
 
 /*
- * Remember a jump that may be a tail call: at it the stack pointer is as at the function's entry.
+ * Remember a jump that may be a tail call: then the stack pointer is that of the function's entry.
  */
 static void note_jump(struct sync_thread *t, const struct dep_call *c)
 {

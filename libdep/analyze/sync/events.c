@@ -277,7 +277,10 @@ static int one_item(struct sync_events *f, struct sync_thread *t, const struct d
 						  reference(f, t, &it->ref, it->ref.addr, late);
 		break;
 	case DEP_ITEM_TIMESTAMP:
-		/* Also in hooked functions: their returns may be emitted after the timestamp. */
+		/*
+		 * Handle timestamps even inside hooked functions, since a function's return may be
+		 * emitted after the timestamp.
+		 */
 		err = timestamp(t, &it->timestamp);
 		break;
 	case DEP_ITEM_EVENT:
@@ -292,7 +295,8 @@ static int one_item(struct sync_events *f, struct sync_thread *t, const struct d
 		break;
 	case DEP_ITEM_PAGE:
 		/*
-		 * Also in hooked functions: merged accesses were made before the function's entry.
+		 * Handle merged accesses even inside hooked functions: they were made before the
+		 * function was entered.
 		 */
 		err = joined(t, it->joined);
 		break;

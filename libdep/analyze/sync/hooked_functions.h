@@ -57,7 +57,7 @@ void sync_heap_free(struct sync_heap *h);
 /* ---- rwlocks.c ---- */
 
 int sync_lock_enter(struct sync_thread *t, const struct sync_frame *f);
-/** sync_wait_over() - @t no longer waits for a condition */
+/** sync_wait_over() - @t no longer waits for a condition variable */
 void sync_wait_over(struct sync_thread *t);
 int sync_lock_leave(struct sync_thread *t, const struct sync_frame *f, bool known, u64 result);
 

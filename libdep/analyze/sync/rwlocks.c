@@ -189,7 +189,7 @@ int sync_lock_leave(struct sync_thread *t, const struct sync_frame *f, bool know
 	err = sync_acquire(t, SYNC_WRITER, lock);
 	if (err || writes(f->function))
 		return err ? err : sync_acquire(t, SYNC_READERS, lock);
-	/* If the array is full, the unlock will count as a writer's. */
+	/* If the array is full, the lock is not stored, and its unlock will count as a writer's. */
 	if (c->nread < SYNC_HELD_LOCKS)
 		c->read[c->nread++] = lock;
 	return 0;

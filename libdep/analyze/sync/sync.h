@@ -102,7 +102,7 @@ struct sync_lock {
 	/* call stack at the lock operation: return addresses, innermost first */
 	u64 *frame;
 	u32 nframes;
-	u32 times;		/* how often a recursive lock is held */
+	u32 times;		/* number of times that the thread holds the lock */
 	/* 0, or the signal handler level + 1 of a condition wait that unlocked the mutex */
 	u32 waiting;
 	enum sync_acquire_kind how;
@@ -336,7 +336,8 @@ struct sync_events {
 	/* index of the store's threads by process; has the first @nby_image of them */
 	struct sync_index by_image;
 	size_t nby_pid, nby_image;
-	struct sync_shared_maps *shares;	/* NULL: do not look for shared memory */
+	/* memory that images share; NULL: do not look for any */
+	struct sync_shared_maps *shares;
 	struct sync_thread **thread;	/* threads, by serial */
 	size_t nthreads;
 	/* atomic words found by earlier passes; find_races.c adds to them after a pass */
