@@ -11,7 +11,8 @@
 #include "libdep/format/file/error.h"
 #include "libdep/format/read/manifest.h"
 
-#define SESSION_NAME	"/memfd:adept-session "	/* see libdep/collect/session_file.c */
+/* name of the memfd made by libdep/collect/session_file.c */
+#define SESSION_NAME	"/memfd:adept-session "
 #define SESSION_LEN	(sizeof(SESSION_NAME) - 1)
 
 /* Return: the pid of the process that writes the store @dir, or a negative errno. */
@@ -28,7 +29,7 @@ static int find_recorder(const char *dir)
 		return err;
 	err = !m.closed && dep_recorder_lives(&m.recorder) ? m.recorder.pid : -ESRCH;
 	dep_manifest_free(&m);
-	return err > 0 ? err : dep_fail(-ESRCH, "no process records %s", dir);
+	return err > 0 ? err : dep_fail(-ESRCH, "no process is recording %s", dir);
 }
 
 static bool is_session(int fds, const char *name)
@@ -107,5 +108,5 @@ int dep_session_open(const char *dir)
 	if (again == pid)
 		return fd;
 	close(fd);
-	return again < 0 ? again : dep_fail(-ESRCH, "no process records %s", dir);
+	return again < 0 ? again : dep_fail(-ESRCH, "no process is recording %s", dir);
 }
