@@ -131,7 +131,7 @@ else
 fi
 if example live "$tmp/p.dep" >"$tmp/out" 2>&1; then
 	fail "live, of a complete store: it does not fail"
-elif grep -q 'no process records' "$tmp/out"; then
+elif grep -q 'no process is recording' "$tmp/out"; then
 	pass "live, of a complete store: $(cat "$tmp/out")"
 else
 	fail "live, of a complete store: $(cat "$tmp/out")"

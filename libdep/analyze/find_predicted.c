@@ -10,7 +10,7 @@
 #include "find_predicted.h"
 #include "race_result.h"
 
-#define WORK	2000000000ull	/* for each process: about half a minute */
+#define WORK	2000000000ull	/* maximum of predict_find()'s work per process: about 30 s */
 
 struct takes {
 	struct sync_events *sync;
@@ -19,7 +19,7 @@ struct takes {
 	struct sync_stack **want;
 };
 
-/* Is there a race between the same two pcs? */
+/* Does @all have a race of @process between the same two code addresses as @f? */
 static bool is_there(const struct dep_races *all, u32 process, const struct race_found *f)
 {
 	size_t i;

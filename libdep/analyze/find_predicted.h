@@ -5,9 +5,11 @@
 #include "libdep/analyze/sync/sync.h"
 
 /**
- * races_predict() - add predicted races of places that are not in @out
+ * races_predict() - add to @out predicted races of pairs of code addresses that have no race in it
+ * @f: after the second pass with @f->predict set, which collected the events
+ * @want: array with the stacks to collect, two per race; grows with @out
  *
- * Call it after the second pass with @f->predict. Return: 0 or -ENOMEM.
+ * Return: 0 or a negative errno.
  */
 int races_predict(struct sync_events *f, struct dep_races *out, struct sync_stack **want);
 

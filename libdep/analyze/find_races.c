@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The passes of race detection.
+ * The passes of race detection. Each pass reads the whole recording.
  *
- * The first pass finds the bytes that may race. It uses the redundant-access filter and "happens
- * before" without SHB, so it finds all racy bytes and some others. Most programs have none; then
- * the search is over. Exact passes look at these bytes only.
+ * The first pass finds the bytes that may race. It uses the redundant-access filter and plain
+ * happens-before without SHB (schedulable happens-before), so it finds all racy bytes and some
+ * others. Most programs have none; then the search is over. The exact passes look at these bytes
+ * only.
  *
- * A word becomes atomic when a locked instruction accesses it; plain accesses before that were
- * taken for plain. If such an access was in a race, the exact pass is repeated with what is known
- * now: more order and fewer races. The last pass collects stacks. The same events give the same
- * intervals in each pass.
+ * A word becomes atomic when a locked instruction accesses it; the plain accesses before count as
+ * data accesses at first. If one of these accesses is in a race, the exact pass is repeated with
+ * the word known to be atomic from the beginning, which orders more accesses and leaves fewer
+ * races. The last pass collects the call stacks of the races. The same events give the same
+ * intervals in each pass, so a race can be found again by its interval.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +49,7 @@ static int run(struct dep_store *store, const struct dep_races_options *o, struc
 	}, how);
 }
 
-/* ---- the first pass, during the recording ---- */
+/* ---- the first pass, live during the recording or afterwards ---- */
 
 static void tell(struct sync_events *f, struct sync_process *p, const struct race_found *first)
 {
@@ -97,7 +99,7 @@ static int run_first(struct dep_store *store, const struct dep_races_options *o,
 	return run(store, o, f, how);
 }
 
-/* ---- words ---- */
+/* ---- atomic words ---- */
 
 static bool is_known(const struct sync_words *w, u32 process, u64 word)
 {
@@ -138,7 +140,7 @@ static bool said(const struct sync_events *sync, const struct sync_process *p,
 	       o->says_atomic(o->arg, sync_image_at(sync, p, a->thread)->serial, a->pc);
 }
 
-/* Is the word atomic by its type, or do both places access it by atomic operations? */
+/* Is the word atomic by its type, or do both instructions access it by atomic operations? */
 static bool is_atomic(const struct sync_events *sync, const struct sync_process *p,
 		      const struct race_found *f)
 {
@@ -147,7 +149,7 @@ static bool is_atomic(const struct sync_events *sync, const struct sync_process 
 	       (said(sync, p, &f->prior) && said(sync, p, &f->current));
 }
 
-/* Learn atomic words from races that have a plain access. */
+/* Add words to sync->words that turned out to be atomic and have a race with a plain access. */
 static int learn_from(const struct sync_events *sync, const struct sync_process *p)
 {
 	struct sync_words *w = sync->words;
@@ -175,7 +177,7 @@ static int learn_from(const struct sync_events *sync, const struct sync_process 
 	return err;
 }
 
-/* ---- results ---- */
+/* ---- results for the caller ---- */
 
 static size_t count_rows(const struct sync_events *f)
 {
@@ -223,7 +225,7 @@ static void free_stack(struct sync_stack *w)
 	sync_held_locks_give_up(w->held, w->nheld);
 }
 
-/* Drop races that the stacks show to be inside libraries. */
+/* Drop races whose call stacks show that they are inside libraries. */
 static void drop_librarys(struct sync_events *f, struct dep_races *out,
 			  struct sync_stack *want)
 {
@@ -300,14 +302,14 @@ static int give_stacks(struct sync_events *f, struct dep_races *out, struct sync
 		a->ncreated = want[i].nbirth;
 		give_held(a, &want[i], held);
 		held += want[i].nheld;
-		/* Both accesses are in one block, or the block was freed before the second one. */
+		/* Both accesses have the same heap block, or the second has none after a free. */
 		if (want[i].origin)
 			give_block(&out->race[i / 2], &want[i]);
 	}
 	return 0;
 }
 
-/* The exact passes, repeated while they find atomic words. */
+/* Run the exact pass, and again while it finds new atomic words (at most MAX_PASSES times more). */
 static int find_exactly(struct dep_store *store, const struct dep_races_options *o,
 			struct sync_events *f, struct dep_analysis *how)
 {
@@ -330,7 +332,7 @@ static int find_exactly(struct dep_store *store, const struct dep_races_options 
 	return err;
 }
 
-/* Two more passes for prediction; the second one also finds all races that happened. */
+/* Run two more passes for prediction; the second one also finds all races that happened. */
 static int predict(struct dep_store *store, struct sync_events *f, struct dep_races *out,
 		   struct sync_stack **want)
 {
@@ -404,7 +406,7 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 	pthread_mutex_destroy(&f.asking);
 	free(words.v);
 	out->own = want;
-	/* 1: no byte may race. */
+	/* sync_facts_want() returns 1 if no byte may race: that is success without races. */
 	if (err < 0)
 		dep_races_free(out);
 	return err < 0 ? err : 0;

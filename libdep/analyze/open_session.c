@@ -11,10 +11,11 @@
 #include "libdep/format/file/error.h"
 #include "libdep/format/read/manifest.h"
 
-#define SESSION_NAME	"/memfd:adept-session "	/* see libdep/collect/session_file.c */
+/* name of the memfd made by libdep/collect/session_file.c */
+#define SESSION_NAME	"/memfd:adept-session "
 #define SESSION_LEN	(sizeof(SESSION_NAME) - 1)
 
-/* Return: the pid of the process that writes @dir, or a negative errno. */
+/* Return: the pid of the process that writes the store @dir, or a negative errno. */
 static int find_recorder(const char *dir)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
@@ -28,7 +29,7 @@ static int find_recorder(const char *dir)
 		return err;
 	err = !m.closed && dep_recorder_lives(&m.recorder) ? m.recorder.pid : -ESRCH;
 	dep_manifest_free(&m);
-	return err > 0 ? err : dep_fail(-ESRCH, "no process records %s", dir);
+	return err > 0 ? err : dep_fail(-ESRCH, "no process is recording %s", dir);
 }
 
 static bool is_session(int fds, const char *name)
@@ -40,8 +41,8 @@ static bool is_session(int fds, const char *name)
 }
 
 /*
- * Any file can have such a name, and the descriptor can be replaced between readlinkat() and here:
- * do not wait for the other end of a FIFO.
+ * Open @name if it is a regular file. Any file can have a session file's name, and the descriptor
+ * can have been replaced since readlinkat(). O_NONBLOCK: opening a FIFO must not block.
  */
 static int open_regular(int fds, const char *name, struct stat *st)
 {
@@ -59,7 +60,10 @@ static int open_regular(int fds, const char *name, struct stat *st)
 	return err;
 }
 
-/* Open the only session file in @d, which is /proc/PID/fd.  The process may have it twice. */
+/*
+ * Open the session file among the descriptors in @d, which is /proc/PID/fd. The process may have
+ * several descriptors of it; -EOPNOTSUPP if there are several session files.
+ */
 static int open_only(DIR *d)
 {
 	struct stat st, other;
@@ -99,10 +103,10 @@ int dep_session_open(const char *dir)
 		return dep_fail(fd, "process %d records several sessions", pid);
 	if (fd < 0)
 		return dep_fail(fd, "cannot open the session file of process %d", pid);
-	/* If the recorder has ended meanwhile, another process may have got its pid. */
+	/* If the recorder has ended, another process may have got its pid: check again. */
 	again = find_recorder(dir);
 	if (again == pid)
 		return fd;
 	close(fd);
-	return again < 0 ? again : dep_fail(-ESRCH, "no process records %s", dir);
+	return again < 0 ? again : dep_fail(-ESRCH, "no process is recording %s", dir);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* A race as users of the library get it. */
+/* Make a struct dep_race, the result of the library, from a race that the detector found. */
 #include "race_result.h"
 
 static u32 public_flags(u32 flags)
@@ -13,7 +13,10 @@ static u32 public_flags(u32 flags)
 	       (flags & SYNC_DESCRIPTOR ? DEP_ACCESS_DESCRIPTOR : 0);
 }
 
-/* Turn the detector's addresses of descriptors and objects into those of the image. */
+/*
+ * Set process, address and size of a race: the detector's addresses of descriptors and objects
+ * become those of the process image @m.
+ */
 static void set_place(struct dep_race *r, const struct sync_image *m, const struct race_found *f)
 {
 	r->process = m->serial;
@@ -61,7 +64,10 @@ static void want_stack(struct sync_stack *w, const struct sync_process *p,
 	};
 }
 
-/* Some compilers combine an atomic load and an atomic store into an "add" to memory. */
+/*
+ * Is an access a fused atomic? Some compilers combine an atomic load and an atomic store into one
+ * "add" to memory.
+ */
 static bool is_fused(const struct sync_events *sync, const struct sync_process *p,
 		     const struct race_found *f)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The streams of a growing store.
+ * The streams of a growing store (live analysis).
  *
- * Threads and segments are added as the store gets them. A thread can be in the session file before
- * it is in the store.
+ * Streams and their segments are added as new threads and segments appear in the store. A thread
+ * can appear in the session file before it appears in the store.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,12 +12,12 @@
 #include "libdep/format/file/error.h"
 #include "tail.h"
 
-/* maximum number of threads that are in the session file and not in the store */
+/* maximum number of threads in the session file that are not in the store yet */
 #define MAX_UNKNOWN	(2 * ADEPT_MAX_THREADS)
 
 int tail_stale(const struct stream *l, const char *why)
 {
-	return dep_fail(-ESTALE, "thread %u: %s", l->serial, why);
+	return dep_fail(-ESTALE, "live analysis of thread %u: %s", l->serial, why);
 }
 
 static int add_stream(struct merge *m, size_t at, uint32_t serial)
@@ -78,7 +78,7 @@ static int append(struct merge *m, struct stream *l, const struct dep_segment *s
 	l->own[l->nown++] = *seg;
 	l->seg = l->own + at;
 	l->end = l->own + l->nown;
-	/* Until its first segment has been loaded, a stream is ordered by that segment's header. */
+	/* A stream without loaded segments is ordered by the begin of its first segment. */
 	if (l->nown == 1 && !l->now && !l->next)
 		l->key = dep_segment_timestamp(m->store, seg);
 	return 0;
@@ -94,7 +94,7 @@ void tail_ask_ahead(struct merge *m, struct stream *l)
 		return;
 	dep_loaded_free(l->next);
 	l->next = NULL;
-	/* A stream that has not begun loads its first segment when it is reached. */
+	/* Before the stream has begun, request nothing: the merge loads its first segment. */
 	if (l->now)
 		l->asked = stream_prefetch(m, l, seg);
 }
@@ -154,7 +154,8 @@ static int grow(struct merge *m)
 	size_t i;
 
 	/*
-	 * The last segment of a thread is stored before its end, so the rows read earlier decide.
+	 * A thread's last segment is stored before its end time. So if the end time was already set
+	 * at the previous look, the look that follows finds all segments of the thread.
 	 */
 	for (i = 0; i < m->nheap; i++)
 		m->heap[i]->over = m->heap[i]->row.end_ns != 0;
@@ -173,7 +174,10 @@ static int grow(struct merge *m)
 	return 0;
 }
 
-/* Read the session file. A thread that is still in its system call does not continue before now. */
+/*
+ * Add new data of the store and of the session file. A thread that is still in the system call
+ * whose beginning was emitted cannot continue before @now, the time of this look.
+ */
 int tail_look(struct merge *m)
 {
 	struct tail *f = m->follower;
@@ -195,7 +199,7 @@ int tail_look(struct merge *m)
 	if (!making)
 		f->now = now;
 	merge_heap(m);
-	/* A damaged slot could name a new serial at each look: limit the number of streams. */
+	/* A damaged session file could have a new thread serial at each look: limit the streams. */
 	if (!err && m->ngrown > f->nrows + MAX_UNKNOWN)
 		err = dep_fail(-ESTALE, "the session file has too many threads");
 	return err;

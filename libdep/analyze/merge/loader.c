@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Threads that load segments before they are needed. @lock protects everything except the fields
- * that dep_loader_start() sets once. A request is freed by the dep_loader_take() for it.
+ * Threads that load segments before the merge needs them. @lock protects all fields except those
+ * that dep_loader_start() sets once. dep_loader_take() frees the request that it waited for.
  *
- * Segments of one filter must be loaded in order, and filtered segments have few items. So for each
- * filter the segments after the requested ones are loaded as well, one by one, within the limits
- * below. This keeps all loader threads busy while the merge stays with one thread.
+ * The segments of one filter must be loaded in order, one at a time. Filtered segments have few
+ * items and are used up quickly, so for each filter the segments after the requested one are loaded
+ * ahead as well, within the limits below. This keeps all loader threads busy while the merge is at
+ * segments of one thread.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,21 +15,22 @@
 #include "segments.h"
 
 #define MAX_JOBS	64u
-#define MAX_AHEAD	64u		/* requests of one filter */
-#define MAX_ITEMS	(1u << 19)	/* in all of them */
+#define MAX_AHEAD	64u		/* maximum number of requests in the queue of one filter */
+#define MAX_ITEMS	(1u << 19)	/* maximum number of items in all loaded requests */
 
 struct request {
-	struct request *next;		/* in the list of waiting requests */
-	struct request *after;		/* in the queue of the same filter */
+	struct request *next;		/* next in the list of waiting requests */
+	struct request *after;		/* next in the queue of the same filter */
 	const struct dep_segment *seg;
-	struct dep_segment copy;	/* of a growing store: @seg points here */
+	/* in a growing store @seg points here, since its segment table may move */
+	struct dep_segment copy;
 	struct dep_filter *filter;
 	bool more;
 	struct dep_segment_items *loaded;
 	enum { WAITING, AT_WORK, DONE } state;
 };
 
-/** struct dep_ahead - the queue of a filter: requests that were not taken, in order */
+/** struct dep_ahead - the queue of a filter: its requests that the merge has not taken, in order */
 struct dep_ahead {
 	struct dep_ahead *next;
 	struct dep_filter *filter;
@@ -40,23 +42,24 @@ struct dep_ahead {
 struct dep_loader {
 	struct dep_store *store;
 	unsigned int want, njobs;
-	unsigned int idle;		/* threads that wait for work */
+	unsigned int idle;		/* number of loader threads that wait for work */
 	pthread_mutex_t lock;
 	pthread_cond_t work, done;
-	pthread_rwlock_t grows;		/* written: the store's tables are being changed */
-	struct request *first, **last;	/* waiting requests */
+	pthread_rwlock_t grows;		/* write-locked while the store's tables change */
+	struct request *first, **last;	/* list of waiting requests */
 	struct dep_ahead *ahead;
-	size_t items;			/* in finished requests of @ahead */
-	/* the segment table may move: load only what is asked for */
+	size_t items;			/* number of items in the loaded requests of all queues */
+	/* true: the store's segment table may move, so load only requested segments */
 	bool growing;
 	bool stop;
 	pthread_t job[MAX_JOBS];
-	struct dep_load_buffers *space;	/* of the merge thread; each loader thread has its own */
+	/* buffers of the merge thread; each loader thread has its own */
+	struct dep_load_buffers *space;
 };
 
-/* ---- choice of the next request, with the lock held ---- */
+/* ---- choosing the next request to load, with the lock held ---- */
 
-/* Size in items. Two words of merged accesses are as large as an item. */
+/* Memory use of @l, in items. Two words of merged accesses are as large as one item. */
 static size_t weight(const struct dep_segment_items *l)
 {
 	return l->nitems + l->nwords / 2;
@@ -90,11 +93,11 @@ static const struct dep_segment *after(struct dep_loader *l, const struct dep_se
 	const struct dep_segment *all;
 	size_t n;
 
-	/* Another thread may be moving the table. */
+	/* The merge thread may be changing the segment table. */
 	if (l->growing)
 		return NULL;
 	n = dep_store_segments(l->store, &all);
-	/* @seg may point into an older table. */
+	/* @seg may be a copy, made while the store was growing, outside the table. */
 	if (seg < all || seg + 1 >= all + n)
 		return NULL;
 	return seg[1].thread == seg->thread ? seg + 1 : NULL;
@@ -108,8 +111,8 @@ static bool has_more(struct dep_loader *l, const struct dep_segment *seg)
 }
 
 /*
- * The filter with the fewest requests, less than @n, that has a further segment; NULL: none, or too
- * many @items.
+ * Find the queue to load ahead for: the shortest one with fewer than @n requests whose thread has a
+ * further segment. NULL: none, or more than @items items are loaded already.
  */
 static struct dep_ahead *find_ahead(struct dep_loader *l, size_t items, unsigned int n)
 {
@@ -124,13 +127,16 @@ static struct dep_ahead *find_ahead(struct dep_loader *l, size_t items, unsigned
 	return least;
 }
 
-/* Is there work for an idle thread? Half of the limits, or it would soon be idle again. */
+/*
+ * Should an idle thread be woken? Loading ahead counts only below half of the limits; else the
+ * thread would soon be idle again.
+ */
 static bool wants_job(struct dep_loader *l)
 {
 	return l->idle && (l->first || find_ahead(l, MAX_ITEMS / 2, MAX_AHEAD / 2));
 }
 
-/* Wake a thread after the unlock, since it needs the lock. */
+/* Unlock, and wake an idle thread if there is work; after the unlock, since it needs the lock. */
 static void unlock_for_job(struct dep_loader *l)
 {
 	bool wake = wants_job(l);
@@ -140,7 +146,7 @@ static void unlock_for_job(struct dep_loader *l)
 		pthread_cond_signal(&l->work);
 }
 
-/* Make a request that was not asked for. */
+/* Make a request to load a segment ahead that the merge has not requested; NULL: none to load. */
 static struct request *make_ahead(struct dep_loader *l)
 {
 	struct dep_ahead *least = find_ahead(l, MAX_ITEMS, MAX_AHEAD);
@@ -179,7 +185,7 @@ static void load(struct dep_loader *l, struct request *r, struct dep_load_buffer
 	pthread_cond_broadcast(&l->done);
 }
 
-/* Return: was there anything to load? */
+/* Load a waiting request or a segment ahead. Return: false if there was nothing to load. */
 static bool load_any(struct dep_loader *l, struct dep_load_buffers *space)
 {
 	struct request *r = take_waiting(l);
@@ -193,7 +199,7 @@ static bool load_any(struct dep_loader *l, struct dep_load_buffers *space)
 
 static void *job(void *arg)
 {
-	/* NULL (no memory): each load allocates its own. */
+	/* If this is NULL (no memory), each load allocates its own buffers. */
 	struct dep_load_buffers *space = dep_load_buffers_new();
 	struct dep_loader *l = arg;
 
@@ -210,7 +216,7 @@ static void *job(void *arg)
 	return NULL;
 }
 
-/* ---- for the merge thread ---- */
+/* ---- functions for the merge thread ---- */
 
 struct dep_loader *dep_loader_start(struct dep_store *s, unsigned int want, unsigned int jobs)
 {
@@ -226,12 +232,12 @@ struct dep_loader *dep_loader_start(struct dep_store *s, unsigned int want, unsi
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->work, NULL);
 	pthread_cond_init(&l->done, NULL);
-	/* Readers never pause: without this the writer would starve. */
+	/* Loader threads hold the lock for reading nearly all the time: prefer the writer. */
 	pthread_rwlockattr_init(&first);
 	pthread_rwlockattr_setkind_np(&first, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	pthread_rwlock_init(&l->grows, &first);
 	pthread_rwlockattr_destroy(&first);
-	/* It works with fewer threads as well. */
+	/* Fewer threads are enough if pthread_create() fails. */
 	while (l->njobs < jobs && l->njobs < MAX_JOBS &&
 	       !pthread_create(&l->job[l->njobs], NULL, job, l))
 		l->njobs++;
@@ -254,7 +260,7 @@ void dep_loader_stop(struct dep_loader *l)
 	free(l);
 }
 
-/* The queue of @filter; NULL: no memory. */
+/* Get the queue of @filter, made at the first call; NULL: no memory. */
 static struct dep_ahead *ahead_of(struct dep_loader *l, struct dep_filter *filter)
 {
 	struct dep_ahead *a = filter->ahead;
@@ -278,7 +284,7 @@ static struct request *ask(struct dep_loader *l, const struct dep_segment *seg,
 
 	if (filter && !a)
 		return NULL;
-	/* Requests of one filter are made in order, so this is the first of the queue. */
+	/* Segments of a filter are requested in order: the queue's first request is for @seg. */
 	if (a && a->first)
 		return a->first;
 	r = calloc(1, sizeof(*r));
@@ -306,7 +312,7 @@ void *dep_loader_ask(struct dep_loader *l, const struct dep_segment *seg, struct
 	return r;
 }
 
-/* Remove @r from the waiting requests, unless it has been started. */
+/* Remove @r from the waiting requests; false if a thread has started it already. */
 static bool take_back(struct dep_loader *l, struct request *r)
 {
 	struct request **pp = &l->first;
@@ -321,7 +327,7 @@ static bool take_back(struct dep_loader *l, struct request *r)
 	return true;
 }
 
-/* Remove @r, the first request of its queue. */
+/* Remove @r from its filter's queue, where it is the first request. */
 static void leave_queue(struct dep_loader *l, struct request *r)
 {
 	struct dep_ahead *a = r->filter ? r->filter->ahead : NULL;
@@ -342,7 +348,7 @@ struct dep_segment_items *dep_loader_take(struct dep_loader *l, void *asked)
 	pthread_mutex_lock(&l->lock);
 	if (r->state == WAITING && take_back(l, r))
 		load(l, r, l->space);
-	/* Load other segments while waiting, if there are loader threads. */
+	/* While a loader thread loads @r, load other segments. */
 	while (r->state != DONE)
 		if (!l->njobs || !load_any(l, l->space))
 			pthread_cond_wait(&l->done, &l->lock);

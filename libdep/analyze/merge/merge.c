@@ -3,9 +3,10 @@
  * Merge the items of all threads into one order: always take the thread with the lowest timestamp,
  * and emit its items up to its next timestamp (a run).
  *
- * A heap orders the streams by the timestamp at which they continue (streams.c). Of a thread that
- * has not been reached only the header of its first segment is read. A thread under way has one
- * segment in memory while the next one is being loaded. tail.c does the same while the store grows.
+ * A heap orders the streams by the timestamps at which they continue (streams.c). Of a thread whose
+ * first segment has not been reached, only that segment's header is read. A thread whose items are
+ * being emitted has one segment in memory while the next one is being loaded. tail.c adds what is
+ * needed while the store still grows.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@
 
 #define MAX_JOBS	64u
 
-/* ---- a thread's segments ---- */
+/* ---- the segments of a thread ---- */
 
 static int gap(struct merge *m, const struct stream *l)
 {
@@ -27,7 +28,7 @@ static int gap(struct merge *m, const struct stream *l)
 	return m->a->gap ? m->a->gap(m->self, l->thread) : 0;
 }
 
-/* Wait for the request for the next segment, @seg; make the request if there is none. */
+/* Return the items of the next segment @seg: wait for its request, or make one and wait for it. */
 static struct dep_segment_items *take_next(struct merge *m, struct stream *l,
 					   const struct dep_segment *seg)
 {
@@ -55,7 +56,7 @@ static int begin_segment(struct merge *m, struct stream *l)
 		return -ENOMEM;
 	l->next = NULL;
 	l->mark = l->item = 0;
-	/* A prefix is not counted: its segment is counted when it replaces the prefix. */
+	/* A prefix is not counted, since the segment that replaces it later is. */
 	if (!l->now->prefix)
 		dep_counts_add(&m->out->counts, &l->now->counts);
 	if (stream_next_segment(l))
@@ -68,9 +69,9 @@ static int begin_segment(struct merge *m, struct stream *l)
 }
 
 /*
- * Continue when @seg, the next segment, begins. Chunks of the kernel module have no begin
- * timestamp. If a chunk ended within a system call, the call's first timestamp is lower than the
- * segment's.
+ * Set the stream's time to the begin of its next segment @seg. Chunks of the kernel module have no
+ * begin timestamp: the first timestamp in the segment counts. If a chunk ended within a system
+ * call, that call's first timestamp is lower than the begin and counts, too.
  */
 static int go_on_with(struct merge *m, struct stream *l, const struct dep_segment *seg)
 {
@@ -85,7 +86,7 @@ static int go_on_with(struct merge *m, struct stream *l, const struct dep_segmen
 	return 0;
 }
 
-/* Return: 1 if that was the thread's last segment. */
+/* Free the current segment. Return: 1 if it was the thread's last one, 0 or a negative errno. */
 static int end_segment(struct merge *m, struct stream *l)
 {
 	int err = 0;
@@ -107,7 +108,7 @@ static int end_segment(struct merge *m, struct stream *l)
 	return err ? err : 1;
 }
 
-/* ---- runs ---- */
+/* ---- emitting runs of items ---- */
 
 static size_t run_end(const struct stream *l)
 {
@@ -117,8 +118,8 @@ static size_t run_end(const struct stream *l)
 }
 
 /*
- * Emit the rest of the current run. Items that the analyzer does not take are deferred to the next
- * timestamp.
+ * Emit the remaining items of the current run. Items that the analyzer does not consume are emitted
+ * again at the thread's next timestamp.
  */
 static int show(struct merge *m, struct stream *l)
 {
@@ -135,8 +136,8 @@ static int show(struct merge *m, struct stream *l)
 }
 
 /*
- * A forked child's stream repeats the fork call after its thread start. The earlier timestamp of
- * that call is no disorder.
+ * Is the next timestamp that of a copied fork call? A forked child's stream repeats its parent's
+ * fork call after its own thread start. The call's earlier timestamp is not disorder.
  */
 static bool is_copied(const struct stream *l)
 {
@@ -149,14 +150,14 @@ static bool is_copied(const struct stream *l)
 	       it[k[1].item].event.id == (ADEPT_EV_SYSCALL | DEP_EV_ENTER);
 }
 
-/* Emit one run, or the deferred rest of one. Return: 1 if the stream is complete. */
+/* Emit one run, or the deferred items of one. Return: 1 if the stream is complete. */
 static int step(struct merge *m, struct stream *l)
 {
 	int err = 0;
 
 	if (!l->now) {
 		err = begin_segment(m, l);
-		/* The next segment may not be stored yet. */
+		/* In a growing store, check first whether the segment after this one is stored. */
 		if (m->follower)
 			return err;
 	}
@@ -170,20 +171,23 @@ static int step(struct merge *m, struct stream *l)
 		l->mark += !l->late;
 		return 0;
 	}
-	/* Only the beginning of the call is known: its segment will replace this prefix. */
+	/*
+	 * The run was the beginning of the system call at the prefix's end. The rest of the call is
+	 * emitted from the segment that will replace the prefix.
+	 */
 	if (l->now->prefix) {
 		l->entered = true;
 		return 0;
 	}
 	if (!l->late)
 		return end_segment(m, l);
-	/* Emit deferred items when the next segment begins; at once if there is none. */
+	/* Emit deferred items when the next segment begins, or at once if no segment follows. */
 	return l->seg + 1 < l->end || l->next ? go_on_with(m, l, l->seg + 1) : 0;
 }
 
-/* ---- the whole analysis ---- */
+/* ---- merging all threads ---- */
 
-/* Segments are sorted by thread. */
+/* Find the first segment of @thread by binary search: segments are sorted by thread. */
 static const struct dep_segment *first_of(const struct dep_segment *segs,
 					  const struct dep_segment *end, uint32_t thread)
 {
@@ -256,7 +260,7 @@ static int begin(struct merge *m, const struct dep_live_options *live)
 	return live ? tail_open(m, live) : make_streams(m);
 }
 
-/* Return: the number of threads that recover the @n segments, the calling one included. */
+/* Return: the number of threads that recover the @n segments, including the calling thread. */
 static unsigned int jobs_of(struct dep_store *store, const struct dep_segment *segs, size_t n,
 			    unsigned int jobs)
 {

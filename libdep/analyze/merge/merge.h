@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Streams and the merge's state: shared by merge.c, streams.c and the files of tail.h. */
+/* The merge and its streams: shared by merge.c, streams.c, tail.c, prefix.c and growing.c. */
 #ifndef ADEPT_ANALYZE_MERGE_MERGE_H
 #define ADEPT_ANALYZE_MERGE_MERGE_H
 
@@ -10,34 +10,39 @@ struct tail;
 
 struct stream {
 	const struct dep_thread *thread;
-	/* the current segment or the next one; end of the table */
+	/* @seg: the current segment (with @now) or the next one; @end: after the last one */
 	const struct dep_segment *seg, *end;
-	struct dep_filter *filter;		/* NULL: all references are emitted */
-	/* items of the current segment; NULL: not begun */
+	struct dep_filter *filter;		/* NULL: emit all references */
+	/* items of the current segment; NULL: @seg has not been begun */
 	struct dep_segment_items *now;
-	/* request for @seg, or for @seg + 1 if @now is set */
+	/* request to load @seg, or @seg + 1 if @now is set; NULL: none */
 	void *asked;
-	struct dep_segment_items *next;		/* result of @asked, taken early */
-	size_t mark;				/* index of the current run in @now */
-	size_t item;				/* next item to emit */
+	/* items loaded by the request @asked, taken early */
+	struct dep_segment_items *next;
+	size_t mark;				/* index of the current run in now->mark */
+	size_t item;				/* index of the next item to emit in @now */
 	bool begun;
-	bool late;				/* the rest of the run is deferred to @key */
+	/* true: the remaining items of the run are emitted at time @key */
+	bool late;
 	uint64_t key;
 	uint64_t next_seq;
-	/* Used by the files of tail.h while the store grows. */
+	/* The fields from here on are used while the store grows (tail.h). */
 	struct dep_thread row;
-	/* copy of the segment table, which @seg and @end point into */
+	/* copy of the thread's part of the segment table; @seg and @end point into it */
 	struct dep_segment *own;
 	size_t nown, own_room;
-	size_t row_at;			/* index in the store's threads; SIZE_MAX: not stored yet */
+	/* index in the store's table of threads; SIZE_MAX: not stored yet */
+	size_t row_at;
 	uint32_t serial, slot;
-	bool over;			/* no more segments come */
-	bool done;			/* emitted completely */
-	/* the beginning of the last call of @now has been emitted */
+	bool over;			/* the store has all segments of the thread */
+	bool done;			/* all items of the thread have been emitted */
+	/* the beginning of the system call at the end of the prefix @now has been emitted */
 	bool entered;
-	bool ends;			/* the process ended in such a call: nothing follows @now */
-	uint64_t bound;			/* earliest timestamp at which it can continue, or 0 */
-	uint64_t peek_ns;		/* do not read its ring before */
+	/* the process ended in the system call at the end of @now: nothing follows */
+	bool ends;
+	/* earliest timestamp at which the thread can continue, or 0 */
+	uint64_t bound;
+	uint64_t peek_ns;		/* CLOCK_MONOTONIC: do not read the thread's ring earlier */
 };
 
 struct merge {
@@ -50,7 +55,7 @@ struct merge {
 	size_t nstreams;
 	struct stream **heap;
 	size_t nheap;
-	struct tail *follower;		/* NULL: the store is complete */
+	struct tail *follower;		/* state of live analysis; NULL: the store is complete */
 	struct stream **grown;		/* streams of a growing store, sorted by serial */
 	size_t ngrown;
 };
@@ -62,18 +67,20 @@ static inline uint64_t stream_time(const struct stream *l)
 
 /* ---- streams.c ---- */
 
-/** merge_begin_stream() - make the filter of @l; before its first segment is loaded */
+/** merge_begin_stream() - make the filter of @l; call it before the first segment is loaded */
 int merge_begin_stream(struct merge *m, struct stream *l);
-/** merge_heap() - order all streams of the heap */
+/** merge_heap() - restore the heap order after any streams changed */
 void merge_heap(struct merge *m);
-/** merge_first_moved() - the first stream continues at another time: order the heap again */
+/** merge_first_moved() - restore the heap order after the time of the first stream changed */
 void merge_first_moved(struct merge *m);
 void merge_remove_first(struct merge *m);
-/** stream_next_segment() - the segment after the current items, or NULL if none is stored */
+/** stream_next_segment() - get the segment after the items in l->now; NULL: none is stored yet */
 const struct dep_segment *stream_next_segment(const struct stream *l);
-/** stream_prefetch() - begin to load @seg of @l; returns a request for l->asked */
+/** stream_prefetch() - begin to load @seg of @l; returns the request, for l->asked */
 void *stream_prefetch(struct merge *m, struct stream *l, const struct dep_segment *seg);
-/** stream_set_time() - continue at @timestamp; a lower one counts as disorder, 0 is ignored */
+/**
+ * stream_set_time() - continue @l at @timestamp; 0 is ignored, a lower one is counted as disorder
+ */
 void stream_set_time(struct merge *m, struct stream *l, uint64_t timestamp);
 /** stream_end() - free the filter of @l */
 void stream_end(struct merge *m, struct stream *l);
@@ -84,32 +91,33 @@ void merge_stream_free(struct merge *m, struct stream *l);
 
 /** tail_open() - begin to follow a growing store; there are no streams yet */
 int tail_open(struct merge *m, const struct dep_live_options *how);
-/** tail_is_ready() - can the first stream take its next step? */
+/** tail_is_ready() - can the first stream of the heap take its next step? */
 bool tail_is_ready(const struct merge *m);
 /**
- * merge_wait() - wait for more of the store, or for progress of a sleeping thread
+ * merge_wait() - wait for new data in the store, or for a thread in a system call to continue
  *
- * When the store is complete this turns the streams into streams of a complete store and sets
+ * When the store is complete, this turns the streams into those of a complete store and sets
  * m->follower to NULL.
  */
 int merge_wait(struct merge *m);
 /**
- * tail_poll() - check now and then whether the recording has ended
- *
- * A complete store can be loaded further ahead than a growing one.
+ * tail_poll() - check now and then whether the recording has ended, and switch to the complete
+ * store then, whose segments can be loaded further ahead
  */
 int tail_poll(struct merge *m);
-/** tail_wait_complete() - wait until the store is complete; returns -ESTALE then */
+/** tail_wait_complete() - wait until the store is complete; returns -ESTALE, or another error */
 int tail_wait_complete(struct merge *m);
-/** merge_step_is_next() - note the step of @l; -ESTALE if it should have come earlier */
+/**
+ * merge_step_is_next() - store the time of the step of @l; -ESTALE if it comes after later steps
+ */
 int merge_step_is_next(struct merge *m, const struct stream *l);
 void tail_close(struct merge *m);
 
 /* ---- prefix.c ---- */
 
-/** tail_is_partial() - is @l at the end of a prefix whose segment is stored now? */
+/** tail_is_partial() - is @l at the end of a prefix whose whole segment is stored by now? */
 bool tail_is_partial(const struct stream *l);
-/** tail_complete_segment() - replace the prefix by the stored segment */
+/** tail_complete_segment() - replace the prefix of @l by the stored segment */
 int tail_complete_segment(struct merge *m, struct stream *l);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Prefixes of segments that are not stored yet.
+ * Prefixes: first parts of segments that are not stored yet.
  *
- * The last records of a sleeping thread are still in its ring. If the first stream lacks records,
- * its current chunk is copied and recovered like a segment. The result is a prefix of the segment
- * to come, followed by the beginning of the system call that the thread is in. The stored segment
- * replaces the prefix later.
+ * The last records of a sleeping thread are still in its ring. If the first stream of the heap
+ * lacks records, its thread's current chunk is copied from the ring and recovered like a segment.
+ * The result is a prefix of the segment that will be stored, followed by the beginning of the
+ * system call that the thread is in. The stored segment replaces the prefix later.
  *
  * Each stored segment is compared with its prefix. If they differ, the merge returns -ESTALE. One
  * difference is allowed: if the process ended in a system call, the store does not have that call.
@@ -33,13 +33,19 @@ static bool same_mark(const struct dep_segment_items *a, const struct dep_segmen
 	       a->mark[mark].timestamp == b->mark[mark].timestamp;
 }
 
-/* Is @l at the system call that its thread is in, whether or not the call has been emitted? */
+/*
+ * Has @l reached the system call that its thread is in, at the end of the prefix? The beginning of
+ * the call may have been emitted or not.
+ */
 static bool is_in_call(const struct stream *l)
 {
 	return l->now->call.before && l->mark + 1 == l->now->nmarks && !l->late;
 }
 
-/* Does the thread end in @by at the call that it was seen to enter, or does @by end there? */
+/*
+ * Did the thread end in the system call that its prefix ends with? Then the segment @by ends before
+ * that call, or has a thread end in its place.
+ */
 static bool ended_in_call(const struct stream *l, const struct dep_segment_items *by)
 {
 	const struct dep_item *it;
@@ -53,7 +59,7 @@ static bool ended_in_call(const struct stream *l, const struct dep_segment_items
 	       it->event.id == ADEPT_EV_THREAD_END;
 }
 
-/* Does @by contain the run that @l is at, and the call whose beginning was emitted? */
+/* Does @by contain the current run of @l, and the system call whose beginning was emitted? */
 static bool has_same(const struct stream *l, const struct dep_segment_items *by)
 {
 	if (by->err || l->late || !same_mark(l->now, by, l->mark))
@@ -67,7 +73,10 @@ bool tail_has_ended(const struct stream *l)
 	return l->seg + 1 == l->end && l->thread->end == DEP_END_WHOLE && !l->thread->null_bytes;
 }
 
-/* A killed thread has no end event: it counts as ended at the time of the last step. */
+/*
+ * Continue after a call in which the thread ended. A killed thread has no end event: it counts as
+ * ended at the time of the last step.
+ */
 static int go_on_to_end(struct merge *m, struct stream *l)
 {
 	const struct dep_segment_items *now = l->now;
@@ -82,11 +91,14 @@ static int go_on_to_end(struct merge *m, struct stream *l)
 		l->mark = now->nmarks - 1;
 		l->item = now->nitems;
 	}
-	/* During the recording its end is not stored yet: merge_step_is_next() checks later. */
-	return m->follower || tail_has_ended(l) ? 0 : tail_stale(l, "it has records after its end");
+	/* During the recording the end is not stored yet: merge_step_is_next() checks it later. */
+	return m->follower || tail_has_ended(l) ? 0 : tail_stale(l, "records after the thread end");
 }
 
-/* Emit the buffers of a call. They are known after the call, and precede it in the segment. */
+/*
+ * Emit the buffers that a system call accessed. They are known after the call only, but precede the
+ * call in the segment, so they were not in the prefix.
+ */
 static int show_found(struct merge *m, struct stream *l)
 {
 	const struct dep_segment_items *now = l->now;
@@ -101,7 +113,7 @@ static int show_found(struct merge *m, struct stream *l)
 	return n < 0 ? (int)n : 0;
 }
 
-/* Continue after the call whose beginning has been emitted. */
+/* Continue after the system call whose beginning has been emitted from the prefix. */
 static int go_on_behind(struct merge *m, struct stream *l)
 {
 	int err = show_found(m, l);
@@ -112,9 +124,9 @@ static int go_on_behind(struct merge *m, struct stream *l)
 }
 
 /*
- * Replace the prefix at hand by @by, which has more of the segment or all of it. The runs are the
- * same, but their items may differ: other threads may have used locked instructions on the same
- * words meanwhile.
+ * Replace the prefix @l->now by @by, which has more of the same segment, or all of it. Both have
+ * the same runs up to here. Items of a run may differ, since other threads may have used locked
+ * instructions on the same words meanwhile.
  */
 static int replace(struct merge *m, struct stream *l, struct dep_segment_items *by)
 {
@@ -123,7 +135,7 @@ static int replace(struct merge *m, struct stream *l, struct dep_segment_items *
 
 	if (!ends && !has_same(l, by)) {
 		dep_loaded_free(by);
-		return tail_stale(l, "its records differ from those read before");
+		return tail_stale(l, "the records differ from those read before");
 	}
 	if (!by->prefix)
 		dep_counts_add(&m->out->counts, &by->counts);
@@ -161,10 +173,10 @@ int tail_complete_segment(struct merge *m, struct stream *l)
 	if (l->seg->seq == l->now->seq)
 		return replace(m, l, all);
 	dep_loaded_free(all);
-	return tail_stale(l, "what it had written was given up");
+	return tail_stale(l, "the recorder dropped records already read");
 }
 
-/* The beginning of the call is an item; its end is not known yet. */
+/* Cut off the end of @call, the last item: the call still runs, so only its beginning is known. */
 static void cut_call(struct dep_segment_items *p, const struct adept_call *call)
 {
 	p->call = *call;
@@ -192,7 +204,7 @@ static struct dep_segment_items *load_prefix(struct merge *m, const struct strea
 		return NULL;
 	/*
 	 * The whole segment goes through the thread's filter later and must produce the same marks.
-	 * So the prefix goes through a copy of the filter, and both keep all timestamps.
+	 * So the prefix goes through a copy of that filter, and both keep all timestamps.
 	 */
 	if (l->filter)
 		l->filter->peeked = seq;
@@ -212,7 +224,7 @@ static struct dep_segment_items *load_prefix(struct merge *m, const struct strea
 	return p;
 }
 
-/* Does @p allow @l to continue? */
+/* Does the longer prefix @p have anything that @l has not emitted yet? */
 static bool is_more(const struct stream *l, const struct dep_segment_items *p)
 {
 	size_t marks = l->entered ? l->mark + 1 : l->now->nmarks;
@@ -231,13 +243,13 @@ int tail_peek(struct merge *m, struct stream *l)
 	if (!l->begun && merge_begin_stream(m, l))
 		return -ENOMEM;
 	p = load_prefix(m, l, goes_on ? l->now->seq : l->next_seq);
-	/* Copying takes a fifth of the time at most. */
+	/* Spend at most a fifth of the time on copying from the ring of a thread. */
 	l->peek_ns = tail_now_ns() + 4 * (tail_now_ns() - since) + TAIL_MS;
 	if (!p)
 		return 0;
 	if (goes_on && is_more(l, p))
 		return replace(m, l, p);
-	/* A prefix with one mark may have begun before its header's timestamp: see go_on_with(). */
+	/* A prefix with one mark may have begun earlier than its header says: see go_on_with(). */
 	if (goes_on || p->nmarks < 2 || stream_next_segment(l)) {
 		dep_loaded_free(p);
 		return 0;

@@ -11,7 +11,7 @@
 
 #define PAYLOAD_BYTES	(64u << 10)
 
-/* Copies of events' payloads, function values and merged accesses. They do not move. */
+/* Memory for copies of event payloads, function values and merged accesses; it never moves. */
 struct dep_payload {
 	struct dep_payload *next;
 	size_t used;
@@ -22,7 +22,8 @@ struct dep_payload {
 struct dep_load_buffers {
 	struct dep_interp run;
 	struct dep_columns columns;
-	size_t nitems;		/* of the previous segment */
+	/* number of items of the previous segment: allocate as many at once */
+	size_t nitems;
 };
 
 static int grow(void **p, size_t *room, size_t n, size_t size)
@@ -64,14 +65,14 @@ static const void *keep(struct dep_segment_items *l, const void *payload, size_t
 		l->payloads = p;
 	}
 	to = memcpy(p->byte + p->used, payload, size);
-	/* Keep the next payload aligned. */
+	/* Align the next payload to 8 bytes. */
 	p->used += (size + 7) & ~(size_t)7;
 	return to;
 }
 
 /*
- * Timestamp of an event, or 0. A system call's is the one after it, with DEP_EV_ENTER the one
- * before.
+ * Return: the timestamp of an event, or 0. For a system call: the one before the call with
+ * DEP_EV_ENTER, the one after the call otherwise.
  */
 static uint64_t event_timestamp(const struct dep_event *e)
 {
@@ -163,8 +164,8 @@ static int batch(void *arg, const struct dep_segment *seg, const struct dep_item
 }
 
 /*
- * Copy @wrote from the second timestamp of a locked instruction to the first one. Recovery knows it
- * after the instruction; the analyzer needs it before.
+ * Copy dep_lock_timestamp.wrote from the second timestamp of a locked instruction to the first.
+ * Recovery knows it only after the instruction; the analyzer needs it before.
  */
 static void tell_before(struct dep_segment_items *l)
 {
@@ -184,7 +185,7 @@ static void tell_before(struct dep_segment_items *l)
 	}
 }
 
-/* Segments may wait for long: free unused room. */
+/* Free unused memory of the arrays, since a loaded segment may wait for long. */
 static void give_back(struct dep_segment_items *l)
 {
 	struct dep_item *item = l->nitems ? realloc(l->item, l->nitems * sizeof(*item)) : NULL;
@@ -219,15 +220,15 @@ void dep_load_buffers_free(struct dep_load_buffers *p)
 	free(p);
 }
 
-/* How a segment is loaded; see dep_load(). */
+/* The parameters of dep_load(). */
 struct how {
-	struct dep_columns *columns;	/* NULL: read them from the store */
+	struct dep_columns *columns;	/* columns of the segment; NULL: read from the store */
 	unsigned int want;
 	struct dep_filter *filter;
 	bool more;
 };
 
-/* Recover @seg into @l. */
+/* Recover the items of @seg into @l, or set l->err. */
 static void recover(struct dep_segment_items *l, struct dep_store *s, const struct dep_segment *seg,
 		    const struct how *how, struct dep_load_buffers *p)
 {
@@ -257,7 +258,9 @@ static void recover(struct dep_segment_items *l, struct dep_store *s, const stru
 		l->mark[0].timestamp = r->columns->h.timestamp;
 		l->lost_bytes = r->columns->h.lost_bytes;
 	}
-	/* The analyzer gets a gap here. */
+	/*
+	 * Data is missing from here on: the filter must forget the functions that the thread is in.
+	 */
 	if (filter && (l->err || l->lost_bytes))
 		dep_filter_reset(filter);
 }

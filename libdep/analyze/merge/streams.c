@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Streams of threads, and the heap that orders them. */
+/* The streams of threads, and the heap that orders them by timestamp. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -48,7 +48,7 @@ void merge_first_moved(struct merge *m)
 	sift_down(m, 0);
 }
 
-/* A stream never goes back in time, so damage affects no other thread's order. */
+/* A stream never goes back in time, so a wrong timestamp does not reorder other threads. */
 void stream_set_time(struct merge *m, struct stream *l, uint64_t timestamp)
 {
 	if (!timestamp)
@@ -59,7 +59,7 @@ void stream_set_time(struct merge *m, struct stream *l, uint64_t timestamp)
 		l->key = timestamp;
 }
 
-/* In a growing store the segment after @seg may not be known yet: @more is false then. */
+/* In a growing store the segment after @seg may not be stored yet: then @more is false. */
 void *stream_prefetch(struct merge *m, struct stream *l, const struct dep_segment *seg)
 {
 	bool more = seg + 1 < l->end && seg[1].seq == seg->seq + 1;
@@ -67,7 +67,7 @@ void *stream_prefetch(struct merge *m, struct stream *l, const struct dep_segmen
 	return dep_loader_ask(m->loader, seg, l->filter, more);
 }
 
-/* Ask the analyzer for the thread's filter. */
+/* Create the thread's filter with the scope that the analyzer's callback returns. */
 int merge_begin_stream(struct merge *m, struct stream *l)
 {
 	const struct dep_process_filter *scope =

@@ -2,14 +2,14 @@
 /*
  * The merge of a store that is still being written (live analysis).
  *
- * The merge takes the next step of the first stream when two conditions hold: the run of that
- * stream is complete, and no thread can still produce an earlier timestamp. Each known thread is a
- * stream in the heap, ordered by the earliest time at which it can continue. An unknown thread
- * begins after the last look at the session file.
+ * The merge takes the next step of the first stream of the heap when two conditions hold: the
+ * current run of that stream is complete, and no thread can still produce an earlier timestamp.
+ * Each known thread is a stream in the heap, ordered by the earliest time at which it can continue.
+ * A thread that has no stream yet begins after the last look at the session file.
  *
- * If the first stream lacks records, its thread's ring is read (prefix.c). The beginning of the
- * system call that the thread is in is emitted only if foreseen() accepts the call. The stream then
- * continues after the last time at which the thread was still in that call.
+ * If the first stream lacks records, they are read from its thread's ring (prefix.c). The beginning
+ * of the system call that the thread is in is emitted only if the analyzer's foreseen() accepts the
+ * call. The stream then continues after the last time at which the thread was seen in that call.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 
 #define LONGEST_MS	16u
 #define ASK_MS		4u
-#define STEPS		16u	/* every 16th step reads the clock */
+#define STEPS		16u	/* only every 16th step reads the clock */
 
 static bool is_foreseen(const struct merge *m, const struct adept_call *call)
 {
@@ -28,7 +28,7 @@ static bool is_foreseen(const struct merge *m, const struct adept_call *call)
 	       m->a->foreseen(m->self, (uint32_t)call->nr, call->args);
 }
 
-/* True if the current run is complete and the time of the next one is known. */
+/* Is the current run of @l complete, and the time of its next run known? */
 static bool is_ready(const struct merge *m, const struct stream *l)
 {
 	if (l->row_at == SIZE_MAX || l->entered)
@@ -52,15 +52,18 @@ int merge_step_is_next(struct merge *m, const struct stream *l)
 	struct tail *f = m->follower;
 
 	if (stream_time(l) < f->last)
-		return tail_stale(l, "its next event precedes events already processed");
+		return tail_stale(l, "the next event precedes events already processed");
 	if (l->ends && !tail_has_ended(l))
-		return tail_stale(l, "it has records after its end");
+		return tail_stale(l, "records after the thread end");
 	f->last = stream_time(l);
 	f->ms = 0;
 	return 0;
 }
 
-/* Let @l use the store's own table, @segs, which no longer moves. @l has its first segments. */
+/*
+ * The store is complete: let @l use the thread's @n entries of the store's segment table, @segs,
+ * which no longer moves, in place of its copies of the first ones.
+ */
 static int finish_stream(struct merge *m, struct stream *l, const struct dep_segment *segs,
 			 size_t n)
 {
@@ -68,7 +71,7 @@ static int finish_stream(struct merge *m, struct stream *l, const struct dep_seg
 	int err = 0;
 
 	if (n < l->nown || (l->nown && segs[l->nown - 1].seq != l->own[l->nown - 1].seq))
-		return tail_stale(l, "its segments changed");
+		return tail_stale(l, "segments changed after they were read");
 	if (!l->nown && n && !l->now && !l->next)
 		l->key = dep_segment_timestamp(m->store, segs);
 	l->seg = segs + at;
@@ -79,19 +82,19 @@ static int finish_stream(struct merge *m, struct stream *l, const struct dep_seg
 		l->next = NULL;
 	}
 	if (l->now && l->now->prefix && l->seg == l->end)
-		err = tail_stale(l, "its last records were not stored");
+		err = tail_stale(l, "the last records were read but not stored");
 	else if (!l->now && l->seg == l->end && n)
-		err = tail_stale(l, "its last records were not stored");
+		err = tail_stale(l, "the last records were read but not stored");
 	else if (l->entered)
 		err = tail_complete_segment(m, l);
 	if (!err && l->ends && !tail_has_ended(l))
-		err = tail_stale(l, "it has records after its end");
+		err = tail_stale(l, "records after the thread end");
 	if (!err)
 		tail_ask_ahead(m, l);
 	return err;
 }
 
-/* The store's segments are sorted by thread now; each stream has the first ones of its thread. */
+/* Let all streams use the store's segment table. It is complete now and sorted by thread. */
 static int finish_streams(struct merge *m)
 {
 	const struct dep_segment *segs;
@@ -108,7 +111,7 @@ static int finish_streams(struct merge *m)
 		if (!l->done)
 			err = finish_stream(m, l, segs + at, j - at);
 		else if (j - at != l->nown)
-			err = tail_stale(l, "it has records after its end");
+			err = tail_stale(l, "records after the thread end");
 		if (l->row_at == SIZE_MAX)
 			l->seg = l->end;
 		at = j;
@@ -118,7 +121,7 @@ static int finish_streams(struct merge *m)
 	for (i = 0; i < m->nheap && !err; i++)
 		if (stream_time(m->heap[i]) < m->follower->last)
 			err = tail_stale(m->heap[i],
-					 "its next event precedes events already processed");
+					 "the next event precedes events already processed");
 	return err;
 }
 
@@ -136,7 +139,7 @@ static int settle(struct merge *m)
 	return err;
 }
 
-/* Continue as with a store that was complete from the beginning. */
+/* The recording has ended: continue as if the store had been complete from the beginning. */
 static int finish(struct merge *m)
 {
 	int err = settle(m);
@@ -149,7 +152,7 @@ static int finish(struct merge *m)
 	return err;
 }
 
-/* Read the store and the session file again, and get what the first stream lacks. */
+/* Read new data of the store and session file, then the records that the first stream lacks. */
 static int more(struct merge *m)
 {
 	struct stream *l;
@@ -191,7 +194,7 @@ int tail_poll(struct merge *m)
 	uint64_t now;
 	int over;
 
-	/* Reading the clock takes longer than most steps. */
+	/* Reading the clock takes longer than most steps: do it seldom. */
 	if (++f->steps % STEPS)
 		return 0;
 	now = tail_now_ns();
@@ -224,7 +227,10 @@ int tail_open(struct merge *m, const struct dep_live_options *how)
 	f->how = *how;
 	dep_loader_growing(m->loader, true);
 	err = dep_snapshot_open(&f->peek, how->session);
-	/* A recorded process can damage the session file; the store is complete nevertheless. */
+	/*
+	 * A recorded process can damage the session file but not the store: -ESTALE, so that the
+	 * caller analyzes the complete store.
+	 */
 	if (err == -EBADMSG)
 		return dep_fail(-ESTALE, "the session file is invalid");
 	return err ? dep_fail(err, "cannot read the session file: %s", strerror(-err)) : 0;

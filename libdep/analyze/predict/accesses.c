@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Accesses to memory. In the first pass they go to candidates.c. In the second pass each shared
- * shadow word keeps its last accesses, which give the edges of the next one, and if it is a
- * candidate, its events.
+ * Memory accesses in race prediction. The first pass passes them to candidates.c. In the second
+ * pass each shared shadow word keeps the last accesses of each thread, from which the edges of the
+ * next access are made; a candidate word also keeps all its accesses.
  */
 #include <errno.h>
 #include <string.h>
@@ -30,7 +30,10 @@ static int add_event(struct predict *p, struct predict_cell *c, const struct pre
 	return err;
 }
 
-/* Add what the access needs (the writes that it saw) and the order of conflicting accesses. */
+/*
+ * Add edges of an access: to the writes whose values it read (needed in each order), and to earlier
+ * conflicting accesses (order of the recording).
+ */
 static int add_edges(struct predict *p, const struct predict_cell *c, u32 thread, u8 mask,
 		     const struct predict_access *a)
 {

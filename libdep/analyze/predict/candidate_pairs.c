@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Check pairs of accesses to a candidate.
+ * Check pairs of accesses to candidate words.
  *
- * The accesses to a shadow word are grouped by thread, place, lockset and bytes. For two groups,
- * closures only grow along both. So an access that is in a closure is in all later ones, and need
- * not be checked again. If no pair races, a few pairs are tried with the sections that contain them
- * reversed.
+ * The accesses to a word are grouped by thread, code location, lockset and bytes. For two groups,
+ * the closure of a pair contains the closures of all earlier pairs. So an access that is in one
+ * closure is in all later ones and need not be checked again, and two groups take at most as many
+ * checks as they have accesses. If no pair of two groups races, up to four pairs are tried by
+ * sync-reversal.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 #include "internal.h"
 
 struct group {
-	u32 first, n;		/* range of struct finder.event */
+	u32 first, n;		/* the group's events: @n entries of finder.event from @first on */
 };
 
 struct pair {
@@ -26,10 +27,12 @@ struct finder {
 	struct predict *p;
 	struct sp_closure closure;
 	bool cut_off;
-	u32 *event;		/* indexes of the cell's events, sorted by group */
+	/* indexes of the word's events in predict_cell.event, sorted by group */
+	u32 *event;
 	struct group *group;
 	u32 events_room, ngroups;
-	struct pair *known;	/* reported pairs: hash table, flags[0] 0: free */
+	/* hash table of pairs of code locations already reported; flags[0] == 0: empty */
+	struct pair *known;
 	u32 nknown, known_room, reports;
 	int (*report)(void *arg, const struct predict_race *r);
 	void *arg;
@@ -207,7 +210,7 @@ static int add(struct finder *f, const struct predict_event *e)
 	return sp_closure_add(&f->closure, e->thread, e->at);
 }
 
-/* Keep the sections that contain @e open. */
+/* Make the closure leave all critical sections open that contain @e; false: it cannot. */
 static bool keep(struct finder *f, const struct predict_event *e)
 {
 	const struct predict_thread *t = &f->p->thread[e->thread];
@@ -232,7 +235,7 @@ static bool keep(struct finder *f, const struct predict_event *e)
 	return true;
 }
 
-/* Check one pair by sync-reversal. Return: 1: race, 0: none, or an error. */
+/* Check the accesses @a and @b by sync-reversal. Return: 1: they race, 0: not, or an error. */
 static int reversed(struct finder *f, u64 word, const struct predict_event *a,
 		    const struct predict_event *b)
 {
@@ -272,7 +275,7 @@ static int reversed_groups(struct finder *f, const struct predict_cell *c, u64 w
 	return ret <= 0 ? ret : learn(f, places);
 }
 
-/* Check two groups. Return: 0 or an error. */
+/* Check pairs of two groups of accesses until one races, and report it. Return: 0 or an error. */
 static int two_groups(struct finder *f, const struct predict_cell *c, u64 word,
 		      const struct group *x, const struct group *y)
 {
@@ -366,7 +369,7 @@ int predict_find(struct predict *p, u64 work,
 	for (i = 0; i < p->pages_room && !err; i++)
 		if (p->page[i])
 			page[n++] = p->page[i];
-	/* The order of reports must not depend on the hash table. */
+	/* Sort the pages, so that the order of reports does not depend on the hash table. */
 	qsort(page, n, sizeof(page[0]), compare_pages);
 	for (i = 0; i < n && !err; i++)
 		err = one_page(&f, page[i]);

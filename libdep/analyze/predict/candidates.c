@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * First pass: find shadow words that several threads access, and those among them that possibly
- * neither a common lock nor other synchronisation orders (candidates). Each word has an entry for
- * each thread, lockset and kind of access, with the time of the last one. A candidate need not have
- * a race.
+ * First pass of race prediction: find the shadow words that several threads access, and among them
+ * the candidates: words with two conflicting accesses that possibly neither a common lock nor other
+ * synchronisation orders. A candidate need not have a race.
+ *
+ * Each word has an entry for each thread, lockset and kind of access, with the time of the last
+ * such access.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "internal.h"
 
-#define ENTRIES	64u	/* a word with more entries is a candidate without further checks */
+#define ENTRIES	64u	/* a word with this many entries is a candidate without further checks */
 
 static u32 first_slot(const struct predict *p, u64 number)
 {
@@ -83,7 +85,7 @@ static bool ordered(const struct predict_thread *t, u64 when)
 	return other < t->nclock && (when & 0xffffffffffffull) < t->clock[other];
 }
 
-/* The mark for conflicting accesses of two threads. */
+/* Return: the marks of a word with conflicting accesses: @e, and one of @t now with @flags. */
 static u8 what_of(const struct predict *p, const struct predict_thread *t,
 		  const struct predict_entry *e, u32 flags)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Closure: the smallest set of events that contains given events and all that these need. */
+/*
+ * Sync-preserving closure: the smallest set of events that contains given events and all events
+ * that these need.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +100,10 @@ bool sp_closure_keeps(const struct sp_closure *i, u32 lock, u32 section)
 	return false;
 }
 
-/* A section must end if it conflicts with a kept one, which does not end. */
+/*
+ * Section @s of @lock must end before a kept section begins that conflicts with it, since a kept
+ * section is left open.
+ */
 static void end_for_kept(struct sp_closure *i, u32 lock, const struct predict_locked *s)
 {
 	const struct predict_open *o = &i->open[lock];
@@ -108,7 +114,10 @@ static void end_for_kept(struct sp_closure *i, u32 lock, const struct predict_lo
 			need_end(i, s);
 }
 
-/* Add section @x. Of two sections in the closure that conflict, the earlier one must end. */
+/*
+ * Add section @x of @lock to the closure. Of two conflicting sections in the closure the earlier
+ * one must end, so its end is added.
+ */
 static int add_section(struct sp_closure *i, u32 lock, u32 x)
 {
 	const struct predict_locked *all = i->p->lock[lock].section, *s = &all[x];
@@ -156,7 +165,7 @@ static int add_section(struct sp_closure *i, u32 lock, u32 x)
 	return 0;
 }
 
-/* The last edge of an event before @cut. */
+/* Find the last edge in @e of an event before @cut; NULL: none. It needs the most events. */
 static const struct predict_edge *last_edge(const struct predict_edges *e, u64 cut)
 {
 	u32 low = 0, high = e->n, mid;
@@ -189,8 +198,8 @@ static int add_thread(struct sp_closure *i, u32 thread)
 			continue;
 		need(i, t->late_events[k].other, t->late_events[k].need, 0);
 		/*
-		 * With late events the order of the recording is not known well enough to reverse
-		 * sections.
+		 * Late events became known after later events of the recording: its order is too
+		 * uncertain to reverse critical sections.
 		 */
 		i->impossible |= i->reversal;
 	}

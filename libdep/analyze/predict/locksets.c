@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Locks by address, and interned sets of locks held together. */
+/* Locks, found by their addresses, and interned sets of locks held together. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static u32 hash(const u32 *v, u32 n)
 	return (u32)(h >> 54);
 }
 
-/* Add a set. Set 0 is the empty set. */
+/* Add the set of the @n locks @v. Set 0 is the empty set. */
 static int add(struct predict *p, const u32 *v, u32 n, u32 h, u32 *out)
 {
 	struct predict_set *s;
@@ -124,7 +124,7 @@ bool predict_exclude(const struct predict *p, u32 a, u32 b)
 		return false;
 	while (i < x->n && j < y->n) {
 		if (x->v[i] / 2 == y->v[j] / 2) {
-			/* At least one of the two is for writing. */
+			/* They exclude each other unless both are held for reading. */
 			if (!(x->v[i] & y->v[j] & 1))
 				return true;
 			i++;

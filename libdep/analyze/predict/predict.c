@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Memory, and the begin and end of both passes. */
+/* Race prediction: memory, and begin and end of both passes. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ bool predict_take_event(struct predict *p)
 	return true;
 }
 
-/* The last event may be kept in part: treat it as ignored. */
+/* The event at the memory limit may be stored in part: it counts as ignored. */
 int predict_result(struct predict *p, int err)
 {
 	if (err != -ENOSPC)

@@ -15,21 +15,26 @@
  * accesses come after sections that they preceded. This is a part of sync-reversal (Shi, Mathur and
  * Pavlogiannis, "Optimistic Prediction of Synchronization-Reversal Data Races", ICSE 2024).
  *
- * So every reported race can happen. For two accesses the sync-preserving closure is the smallest
- * set of events that has what precedes both in their threads, with each event what it needs, and
- * with two conflicting sections of a lock the end of the earlier one. If neither access is in the
- * closure, they race: the closure in the order of the recording is the proof.
+ * So every reported race can happen. The sync-preserving closure of two accesses is the smallest
+ * set of events that contains
  *
- * The caller passes in all events twice, in one order that agrees with that of each thread, lock
- * and synchronisation object. The first pass finds the memory that can be in such a race
- * (candidates.c). The second pass keeps what happens to it (trace.c, accesses.c). Then
- * predict_find() checks pairs of accesses (candidate_pairs.c).
+ * - the events that precede either access in its thread,
+ * - for each event, the events that it needs, and
+ * - for two conflicting critical sections of a lock, the end of the earlier one.
  *
- * Events of a thread are numbered. Its first n events are those before number n. Accesses between
- * two events get the number of the next one.
+ * If neither access is in their closure, they race: running the events of the closure in recorded
+ * order leads to both accesses.
+ *
+ * The caller passes in all events twice, in an order that agrees with the order of each thread,
+ * lock and synchronisation object. The first pass finds the memory words that can have such a race
+ * (candidates.c). The second pass stores the events and the accesses to these words (trace.c,
+ * accesses.c). Then predict_find() checks pairs of accesses (candidate_pairs.c).
+ *
+ * The events of a thread are numbered from 0; its first n events are those with numbers below n. An
+ * access between two events has the number of the later event.
  *
  * One thread at a time may use a struct predict. Functions that return int return 0 or -ENOMEM. At
- * the memory limit no more events are kept: reports concern the part before.
+ * the memory limit later events are ignored, and reports concern the events before.
  */
 #ifndef ADEPT_ANALYZE_PREDICT_PREDICT_H
 #define ADEPT_ANALYZE_PREDICT_PREDICT_H
@@ -40,76 +45,83 @@
 
 struct predict;
 
-/** struct predict_sync - a synchronisation object; owned by the caller, zeroed: never released */
+/** struct predict_sync - a synchronisation object; owned by the caller; zeroed: never released */
 struct predict_sync {
 	struct predict_need {
-		u64 need;	/* by thread: an acquire needs its first @need events */
-		u64 seen;	/* the thread's last acquire is before this event */
+		/* by thread: an acquire needs the first @need events of that thread */
+		u64 need;
+		u64 seen;	/* that thread's last acquire is before its event @seen; 0: none */
 		u32 place;
 	} *v;
 	u32 n;
 };
 
-/** predict_create() - @limit in bytes; 0: none */
+/** predict_create() - start the first pass; @limit: of memory, in bytes; 0: none */
 int predict_create(struct predict **out, u64 limit);
 void predict_free(struct predict *p);
 
 /** predict_again() - begin the second pass */
 void predict_again(struct predict *p);
-/** predict_stop() - ignore all later events, which are not known well enough */
+/** predict_stop() - ignore all later events, because their order is not known well enough */
 void predict_stop(struct predict *p);
 /** predict_stopped() - were events ignored? */
 bool predict_stopped(const struct predict *p);
 
 /*
- * Events. @place is a number by which the caller identifies a place in the code; a witness returns
- * it. Event A needs event B if each order of events that contains A has B before it.
+ * Events. @place is the caller's number of a place in the code, which steps of a witness have.
+ * Event A needs event B if in each order that contains A, B comes before A.
  */
 
 /**
  * predict_thread() - begin @thread
  *
- * Its events need all previous events of @parent, unless that is RACE_NO_THREAD.
+ * The events of @thread need all previous events of @parent, unless @parent is RACE_NO_THREAD.
  */
 int predict_thread(struct predict *p, u32 thread, u32 parent, u32 place);
-/** predict_acquire() - later events of @thread need the events released to @s */
+/** predict_acquire() - later events of @thread need all events released to @s so far */
 int predict_acquire(struct predict *p, u32 thread, struct predict_sync *s, u32 place);
 int predict_release(struct predict *p, u32 thread, struct predict_sync *s, u32 place);
 void predict_sync_free(struct predict_sync *s);
 /** predict_after() - later events of @thread need all previous events of @other */
 int predict_after(struct predict *p, u32 thread, u32 other, u32 place);
-/** predict_needs() - events of @thread from @since on need all previous events of @other */
+/**
+ * predict_needs() - the events of @thread from number @since on, also those already passed in, need
+ * all previous events of @other
+ */
 int predict_needs(struct predict *p, u32 thread, u64 since, u32 other);
 u64 predict_now(const struct predict *p, u32 thread);
-/** predict_interval() - begin an interval, which race_access.epoch identifies in reports */
+/** predict_interval() - begin an interval of @thread; reports have @epoch in race_access.epoch */
 int predict_interval(struct predict *p, u32 thread, u64 epoch);
-/** predict_since() - number of the first event of the interval @epoch; 0: not known */
+/** predict_since() - number of the first event of the interval with @epoch; 0: unknown */
 u64 predict_since(const struct predict *p, u32 thread, u64 epoch);
 
-/** predict_lock() - @thread locks @lock, unless it holds it already */
+/** predict_lock() - @thread locks @lock; ignored if @thread holds it already */
 int predict_lock(struct predict *p, u32 thread, u64 lock, bool reading, u32 place);
-/** predict_unlock() - @thread unlocks @lock, if it holds it */
+/** predict_unlock() - @thread unlocks @lock; ignored if @thread does not hold it */
 int predict_unlock(struct predict *p, u32 thread, u64 lock, u32 place);
-/** predict_tried() - an attempt to lock failed: the lock's sections must keep their order */
+/**
+ * predict_tried() - an attempt to take @lock failed: its critical sections must keep their order
+ */
 int predict_tried(struct predict *p, u64 lock);
 
-/** struct predict_access - an access to memory; @flags as in race_access() */
+/** struct predict_access - an access to memory; @flags: RACE_* as in race_access() */
 struct predict_access {
 	u64 pc, address, size;
 	u32 flags, place;
 };
 
-/** predict_access() - access memory; @known: skip pages that were not accessed before */
+/** predict_access() - @thread accesses memory; @known: skip pages without an access before */
 int predict_access(struct predict *p, u32 thread, const struct predict_access *a, bool known);
-/** predict_forget() - the memory is reused: later accesses do not race with earlier ones */
+/** predict_forget() - the memory is reused: later accesses do not race with earlier accesses */
 void predict_forget(struct predict *p, u64 address, u64 size);
 
-/* Results. */
 
 enum predict_end {
 	PREDICT_ACCESS,		/* the step ends before the thread's racing access */
-	PREDICT_BEFORE,		/* it ends before @place, which must wait for another thread */
-	PREDICT_AFTER,		/* it ends after @place: no later event of the thread is needed */
+	/* the step ends before @place, which must wait for another thread */
+	PREDICT_BEFORE,
+	/* the step ends after @place: no later event of the thread is needed */
+	PREDICT_AFTER,
 };
 
 struct predict_section {
@@ -118,32 +130,32 @@ struct predict_section {
 	bool reading;
 };
 
-#define PREDICT_REPORTS		4096u	/* limit for one predict_find() */
+#define PREDICT_REPORTS		4096u	/* maximum number of reports of one predict_find() */
 #define PREDICT_STEPS		16u
-#define PREDICT_SECTIONS	4u	/* sections kept for a step, the last ones */
+#define PREDICT_SECTIONS	4u	/* maximum number of sections listed in a step */
 
-/** struct predict_step - one thread runs for a while */
+/** struct predict_step - one step of a witness: only @thread runs */
 struct predict_step {
 	u32 thread, place;
 	enum predict_end end;
-	u64 to;			/* at the end of the step the thread's first @to events have run */
-	/* number of critical sections that it begins, the last ones in @section */
+	u64 to;			/* the step ends when the thread has run its first @to events */
+	/* number of critical sections that the step begins; @section has the last ones */
 	u64 nsections;
 	struct predict_section section[PREDICT_SECTIONS];
 };
 
-/** struct predict_race - two accesses and the witness: an order of events that leads to both */
+/** struct predict_race - two accesses, and a witness: an order of events that leads to both */
 struct predict_race {
 	struct race_found found;
-	u64 number[2];		/* event numbers of the accesses */
+	u64 number[2];		/* event numbers of the two accesses in their threads */
 	const struct predict_step *step;
 	u32 nsteps;
-	u64 more_steps;		/* number of steps beyond PREDICT_STEPS */
+	u64 more_steps;		/* number of steps that did not fit into @step */
 };
 
 /**
- * predict_find() - check candidate pairs
- * @report: called once for each pair of places (pc and flags)
+ * predict_find() - check pairs of accesses to candidate words
+ * @report: called once for each pair of code locations (pc and flags)
  * @work: limit, in units of about 10 ns; 0: none
  *
  * Return: 0; 1 if not all pairs were checked, because of @work or PREDICT_REPORTS; or -ENOMEM.

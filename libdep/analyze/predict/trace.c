@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Events of threads, locks and other synchronisation.
+ * Race prediction: events of threads, locks and other synchronisation.
  *
- * In the first pass event numbers increase with each release. Vector clocks contain all order
- * except that of locks and that between a write and the read that saw it. That is less order than
- * exists, so more words become candidates. In the second pass each event has a number, and the
- * events that it needs are kept as edges.
+ * In the first pass event numbers increase with each release. Vector clocks contain all recorded
+ * order except that of locks and that between a write and a read of its value. This is less order
+ * than exists, so some words become candidates without need. In the second pass each event has its
+ * own number, and edges store which events it needs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static int raise_clock(struct predict *p, struct predict_thread *t, u32 other, u
 	return 0;
 }
 
-/* Return: 1 if the edge was added, 0 if it was implied, or an error. */
+/* Add an edge to @o. Return: 1 if it was added, 0 if other edges imply it, or a negative errno. */
 static int edge(struct predict *p, struct predict_order *o, u64 at, u32 other, u64 need,
 		u32 place)
 {
@@ -102,7 +102,7 @@ int predict_soft(struct predict *p, u32 thread, u64 at, u32 other, u64 need, u32
 	return ret < 0 ? ret : 0;
 }
 
-/* Order the next event of @thread after @other's first @need events. */
+/* Order the next event of @thread after the first @need events of @other. */
 static int after(struct predict *p, u32 thread, u32 other, u64 need, u32 from, u32 place)
 {
 	struct predict_thread *t = &p->thread[thread];
@@ -147,7 +147,7 @@ static int release(struct predict *p, struct predict_sync *s, u32 other, u64 nee
 	return err;
 }
 
-/* Threads that acquired @s before did not get this release: keep that order. */
+/* Order the release after earlier acquires of @s, which did not see it: a witness keeps this. */
 static int behind_acquires(struct predict *p, u32 thread, const struct predict_sync *s, u32 place)
 {
 	int err = 0;
@@ -168,7 +168,7 @@ static int do_release(struct predict *p, u32 thread, struct predict_sync *s, u32
 
 	if (p->again) {
 		err = behind_acquires(p, thread, s, place);
-		/* Count the release as an event, so that earlier acquires stay before it. */
+		/* The release is an event of its own, so that earlier acquires stay before it. */
 		t->now++;
 		return err ? err : release(p, s, thread, t->now, place);
 	}
@@ -304,7 +304,7 @@ u64 predict_since(const struct predict *p, u32 thread, u64 epoch)
 	const struct predict_thread *t = thread < p->nthreads ? &p->thread[thread] : NULL;
 	u32 low = 0, high = t ? t->nintervals : 0, mid;
 
-	/* The last interval that did not begin after @epoch. */
+	/* Find the last interval whose epoch is not above @epoch. */
 	while (low < high) {
 		mid = low + (high - low) / 2;
 		if (t->interval[mid].epoch <= epoch)

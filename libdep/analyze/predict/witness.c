@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Witness: an order of a closure's events with few thread switches.
+ * Witness of a predicted race: an order of the closure's events, with few thread switches.
  *
- * It keeps the recorded order of accesses to the same byte, of sections of the same lock, and of
- * other synchronisation. So each read sees the value that it saw. Sections that the closure keeps
- * open come after all others of their lock; if that is impossible, no such order exists.
+ * The witness keeps the recorded order of accesses to the same byte, of critical sections of the
+ * same lock, and of other synchronisation. So each read gets its recorded value. Sections that the
+ * closure keeps open come after all other sections of their lock; if that is impossible, there is
+ * no witness.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,14 +15,18 @@
 
 struct run {
 	struct sp_closure *i;
-	u64 *at;		/* events that each thread has run */
-	u32 *taken;		/* sections that each thread has begun */
-	u32 *done;		/* by lock: all earlier sections have ended */
+	u64 *at;		/* by thread: number of events that have run */
+	u32 *taken;		/* by thread: number of critical sections begun */
+	/* by lock: all sections below this index have ended, or are kept open */
+	u32 *done;
 	struct predict_race *r;
 	struct predict_step *step;
 };
 
-/* The first event of @thread that must wait for an event of @other that has not run. */
+/*
+ * Find the first event of @thread that must wait for an event of @other that has not run. Return:
+ * its number, or @until if there is none below @until.
+ */
 static u64 blocked_by(const struct run *w, const struct predict_edges *e, u32 thread, u32 other,
 		      u64 until, u32 *place)
 {
@@ -37,7 +42,7 @@ static u64 blocked_by(const struct run *w, const struct predict_edges *e, u32 th
 		else
 			high = mid;
 	}
-	/* @need increases, so earlier events need no more than this one. */
+	/* Skip edges of events that have run already. */
 	for (; low < e->n && e->v[low].at < w->at[thread]; w->i->work++)
 		low++;
 	if (low == e->n || e->v[low].at >= until)
@@ -64,7 +69,7 @@ static void count_sections(const struct run *w, struct predict_step *s, u32 thre
 		const struct predict_lock *l = &w->i->p->lock[x->lock];
 		const struct predict_locked *y = &l->section[x->section];
 
-		/* Sections without a place are not reported. */
+		/* Sections without a code place are not reported. */
 		if (!y->place)
 			continue;
 		s->nsections++;
@@ -99,7 +104,7 @@ static void add_step(struct run *w, u32 thread, u64 from, u32 place)
 	count_sections(w, s, thread, from, to);
 }
 
-/* Has section @x ended when @thread is at event @at? */
+/* Has section @x of @lock ended when @thread has run its events below @at? */
 static bool is_over(const struct run *w, u32 lock, u32 x, u32 thread, u64 at)
 {
 	const struct predict_locked *s = &w->i->p->lock[lock].section[x];
@@ -132,7 +137,10 @@ static bool may_take(struct run *w, u32 lock, u32 x)
 	return !is_too_much(w);
 }
 
-/* Take locks up to event @to. Return: the first event that must wait for a lock, or @to. */
+/*
+ * Take the locks of @thread's events below @to. Return: the first event that must wait for a lock,
+ * or @to.
+ */
 static u64 take_locks(struct run *w, u32 thread, u64 to, u32 *place)
 {
 	const struct predict_thread *t = &w->i->p->thread[thread];
@@ -177,7 +185,7 @@ static bool all_done(const struct run *w)
 	return true;
 }
 
-/* Add a step for a thread that needs no event before its access. */
+/* Add an empty step for a racing thread whose access is its first event. */
 static void add_idle(struct run *w, u32 thread)
 {
 	if (!w->i->cut[thread])
@@ -205,7 +213,7 @@ int predict_witness(struct sp_closure *i, struct predict_race *r, struct predict
 	i->work += 4 * n + i->p->nlocks;
 	while (moved && !is_too_much(&w) && !all_done(&w)) {
 		moved = false;
-		/* The racing threads come last, so that the witness ends with them. */
+		/* Run the racing threads last, so that the witness ends with them. */
 		for (turn = 0; turn < 2; turn++)
 			for (t = 0; t < n; t++)
 				if (races(&w, t) == (turn == 1))

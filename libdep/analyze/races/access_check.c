@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * One access and one access history: find races, and the next history.
+ * Check one access against one access history: find races, and compute the next history.
  *
  * An earlier access p can be dropped for a later access q if q is ordered after p and conflicts
  * with everything that p conflicts with: an access that is not ordered after p is not ordered after
- * q either. FastTrack does this with epochs and, for reads, vectors. Here it is a list, which
- * nearly always has one entry.
+ * q either. FastTrack uses this with one epoch for writes, and an epoch or a vector for reads. Here
+ * a history is a list of accesses, which nearly always has one entry.
  */
 #include <errno.h>
 
 #include "internal.h"
 
-#define FULL_MAX	256u	/* limit of accesses in a history that has raced */
+/* maximum number of accesses kept in the history of a byte that has raced */
+#define FULL_MAX	256u
 
 static bool conflict(u32 a, u32 b)
 {
@@ -19,7 +20,7 @@ static bool conflict(u32 a, u32 b)
 	       !(a & b & (RACE_CLASS_ATOMIC | RACE_CLASS_INSIDE));
 }
 
-/* Does class @a conflict with all that @b conflicts with? */
+/* Does an access of class @a conflict with all classes that @b conflicts with? */
 static bool covers(u32 a, u32 b)
 {
 	u32 spared = RACE_CLASS_ATOMIC | RACE_CLASS_INSIDE;
@@ -29,7 +30,7 @@ static bool covers(u32 a, u32 b)
 	return !(b & ~a & RACE_CLASS_WRITE) && !(a & ~b & spared);
 }
 
-/* Is @when, of an earlier access to the same bytes, ordered before what @t does now? */
+/* Is the access at time @when ordered before the current access of @t? */
 static bool is_before(const struct race_thread *t, u64 when)
 {
 	return (when & RACE_EPOCH) <= race_clock_get(&t->clock, race_when_thread(when));
@@ -78,9 +79,9 @@ static int add_edge(struct race_detector *d, u64 when)
 }
 
 /*
- * The access reads a value that was written at @when, or later in that interval. If it is not
- * ordered after that write, add an SHB edge. *@keep is cleared: other bytes with this history may
- * have been written later in the interval.
+ * The access @now reads a value that was written at @when, or later in that interval. If @now is
+ * not ordered after that write, add an SHB edge, and clear *@keep: the result depends on @wrote,
+ * which differs between bytes with the same history.
  */
 static int saw_write(struct race_detector *d, const struct race_access_ctx *now, u64 when,
 		     u64 wrote, bool *keep)
@@ -124,7 +125,7 @@ static int room_for(struct race_detector *d, u32 n)
 	return -ENOMEM;
 }
 
-/* The accesses of the current history. */
+/* The accesses of the history before the current access. */
 struct old {
 	u32 n, flags;
 	const u64 *when;
@@ -132,8 +133,9 @@ struct old {
 };
 
 /*
- * Is @when in the same interval as the access? For a read: since the thread's last release, since
- * other threads know either all or nothing of that time.
+ * Is time @when in the same interval of the same thread as the access @now? If @now is a read, all
+ * intervals since the thread's last release count as one, since another thread is ordered after all
+ * accesses since then, or after none.
  */
 static bool together(const struct race_access_ctx *now, u64 when)
 {
@@ -143,8 +145,8 @@ static bool together(const struct race_access_ctx *now, u64 when)
 }
 
 /*
- * Does one of the two accesses free the memory and the other not? Then both must be kept, for
- * race_ops.forgotten.
+ * Is exactly one of @site and @now a free of the memory? Then both accesses must be kept, because
+ * race_ops.forgotten does not count frees.
  */
 static bool frees(const struct race_detector *d, const struct race_access_ctx *now, u32 site)
 {
@@ -152,7 +154,7 @@ static bool frees(const struct race_detector *d, const struct race_access_ctx *n
 	       (race_sites_get(&d->sites, site)->flags ^ now->flags) & RACE_FREE;
 }
 
-/* Find the entry that makes it unnecessary to add @now; o->n: none. */
+/* Find an entry of the history that makes it unnecessary to add @now; o->n: none. */
 static u32 find_like(const struct race_detector *d, const struct race_access_ctx *now,
 		     const struct old *o, bool full)
 {
@@ -164,7 +166,7 @@ static u32 find_like(const struct race_detector *d, const struct race_access_ctx
 		if (o->site[i] == now->site)
 			return i;
 		c = o->site[i] & RACE_CLASS;
-		/* A write needs a write of its own class: the last write must remain a write. */
+		/* A write is replaced by a write of its class only: the last write must remain. */
 		if (class & RACE_CLASS_WRITE ? c == class : covers(c, class)) {
 			if (at == o->n)
 				at = i;
@@ -174,7 +176,7 @@ static u32 find_like(const struct race_detector *d, const struct race_access_ctx
 	return !full && like >= places ? at : o->n;
 }
 
-/* Does @now make entry @i unnecessary? */
+/* Does the access @now make entry @i of the history unnecessary? */
 static bool is_stale(const struct race_detector *d, const struct race_access_ctx *now,
 		     const struct old *o, u32 i, bool full)
 {
@@ -187,7 +189,7 @@ static bool is_stale(const struct race_detector *d, const struct race_access_ctx
 	return d->options.places == 1 || !together(now, o->when[i]);
 }
 
-/* Insert an entry into d->when and d->site, sorted from index @from on. */
+/* Insert an entry into the @n entries of d->when and d->site, sorted from index @from on. */
 static void insert(struct race_detector *d, u32 from, u32 n, u64 when, u32 site)
 {
 	u32 i = n;
@@ -202,7 +204,7 @@ static void insert(struct race_detector *d, u32 from, u32 n, u64 when, u32 site)
 	d->site[i] = site;
 }
 
-/* Write the next history to d->when and d->site. Return: number of its entries. */
+/* Write the history after the access to d->when and d->site. Return: number of its entries. */
 static u32 make_next(struct race_detector *d, const struct race_access_ctx *now,
 		     const struct old *o, u32 like, bool full)
 {
@@ -246,7 +248,7 @@ static int next_state(struct race_detector *d, const struct race_access_ctx *now
 
 	like = find_like(d, now, o, full);
 	*out = id;
-	/* Is the history unchanged? */
+	/* Return @id if the history does not change. */
 	if (like < o->n && flags == o->flags &&
 	    (!(now->site & RACE_CLASS_WRITE) || like + 1 == o->n))
 		return 0;

@@ -3,7 +3,7 @@
 
 #include "access_history.h"
 
-#define SMALL		8u	/* units; larger histories are not put into free gaps */
+#define SMALL		8u	/* units; larger histories are not put into gaps */
 #define CHUNK_SIZE	((size_t)RACE_ARENA * RACE_UNIT)
 
 static u32 units_of(u32 info)
@@ -50,7 +50,7 @@ static u32 hash_of(struct access_history *s)
 				       access_history_site(s));
 }
 
-/* Index for a new chunk: one that was freed, or a new one. */
+/* Find the index for a new chunk: that of a freed chunk, or one more. */
 static int add_slot(struct race_mem *m, struct access_histories *s, u32 *slot)
 {
 	u32 room = s->room ? s->room * 2 : 16;
@@ -59,7 +59,7 @@ static int add_slot(struct race_mem *m, struct access_histories *s, u32 *slot)
 	for (*slot = 0; s->gaps && *slot < s->nchunks; ++*slot)
 		if (!s->chunk[*slot])
 			return 0;
-	/* Ids have 31 bits, see local_shadow.h. */
+	/* An id has 31 bits (see local_shadow.h), which limits the number of chunks. */
 	if (s->nchunks == RACE_ARENA / 2)
 		return -ENOMEM;
 	if (s->nchunks == s->room) {
@@ -91,7 +91,7 @@ static int add_chunk(struct race_mem *m, struct access_histories *s)
 	return 0;
 }
 
-/* Mark @units from @id on as free. */
+/* Mark the @units from @id on as free memory. */
 static void set_free(struct access_histories *s, u32 id, u32 units)
 {
 	if (units)
@@ -112,7 +112,7 @@ static void next_hole(struct access_histories *s)
 	s->holes = h->next;
 }
 
-/* Allocate @units. Return: an id, or 0. */
+/* Allocate @units for a history. Return: its id; 0: no memory. */
 static u32 take(struct race_mem *m, struct access_histories *s, u32 units)
 {
 	u32 id;
@@ -152,7 +152,7 @@ static void each(struct access_histories *s, void (*f)(void *, u32, struct acces
 	u32 c, u, end, units;
 	struct access_history *state;
 
-	/* Mark the rest of the current gap as free for the walk. */
+	/* Mark the rest of the current gap as free, so that the walk skips it. */
 	set_free(s, s->hole, s->hole_end - s->hole);
 	for (c = 0; c < s->nchunks; c++) {
 		if (!s->chunk[c])
@@ -293,8 +293,9 @@ void access_histories_mark(struct access_histories *s, u32 id)
 struct collection {
 	struct race_mem *m;
 	struct access_histories *s;
-	u32 begin, end;		/* of a gap that may still grow */
-	u32 *last;		/* end of the list of gaps */
+	/* ids of the gap found last, which the next unmarked history may extend */
+	u32 begin, end;
+	u32 *last;		/* link at the end of the list of gaps */
 };
 
 static void end_hole(struct collection *w)

@@ -3,8 +3,8 @@
 
 #include "clock_history.h"
 
-#define POINT_EVERY	1024u	/* changes between two points */
-#define MANY		64u	/* changes at once that a point replaces */
+#define POINT_EVERY	1024u	/* number of logged changes after which a point is added */
+#define MANY		64u	/* more changes in one version are replaced by a point */
 
 static int add_point(struct race_mem *m, struct race_history *h, u32 version,
 		     struct race_vec *vec)
@@ -36,7 +36,7 @@ bool race_history_rewind(struct race_mem *m, struct race_history *h)
 		h->n--;
 		dropped = true;
 	}
-	/* A point's vector may contain changes that were merged into later versions. */
+	/* A point's vector may contain changes that were removed: limit its @at. */
 	for (i = h->npoints; i-- && h->point[i].at > h->n; )
 		h->point[i].at = h->n;
 	return dropped;
@@ -56,7 +56,7 @@ int race_history_flush(struct race_mem *m, struct race_history *h, u32 version,
 	return add_point(m, h, version, vec);
 }
 
-/* The last point that is not after @version. */
+/* Find the last point whose version is not above @version. */
 static const struct race_point *find_point(const struct race_history *h, u32 version)
 {
 	size_t low = 0, high = h->npoints, mid;
@@ -80,7 +80,10 @@ int race_history_join(struct race_mem *m, const struct race_history *h, u32 vers
 	size_t i;
 
 	if (p && p->vec) {
-		/* Take the owner's component as known, so that @c's own is not changed. */
+		/*
+		 * Set the component of @c's owner in @then to the known value, so that it stays
+		 * unchanged in @c.
+		 */
 		then.vec = p->vec;
 		then.owner = c->owner;
 		then.epoch = 1;
@@ -101,8 +104,9 @@ int race_history_join(struct race_mem *m, const struct race_history *h, u32 vers
 }
 
 /*
- * Keep a point if a version that can be asked for begins its search there. Its @at is where the
- * changes not in its vector begin, or earlier: changes that the vector has do no harm.
+ * Keep a point only if the lookup of a version in @named begins at it. The @at of a point is the
+ * index of the first change that its vector lacks, or a lower index: applying a change twice is
+ * harmless.
  */
 static void prune_points(struct race_mem *m, struct race_history *h, const u64 *named, size_t n)
 {
@@ -121,7 +125,7 @@ static void prune_points(struct race_mem *m, struct race_history *h, const u64 *
 	h->npoints = kept;
 }
 
-/* Changes before the first point are never read. */
+/* Remove the changes before the first point, which no lookup reads. */
 static void trim(struct race_mem *m, struct race_history *h)
 {
 	size_t i, first = h->npoints ? h->point[0].at : h->n, room;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Accesses: split into shadow words, whose access histories are looked up and replaced. */
+/* Accesses to memory: split them into shadow words, and replace the words' access histories. */
 #include <errno.h>
 
 #include "internal.h"
 
-_Static_assert(RACE_PAGE == DEP_ACCESS_PAGE_SIZE, "a joined access is to one page");
+_Static_assert(RACE_PAGE == DEP_ACCESS_PAGE_SIZE, "merged accesses must be in one shadow page");
 
-/* Enlarge the table of sub-epochs, up to its limit. */
+/* Double the thread's table of sub-epochs, up to RACE_SUB_EPOCHS entries. */
 static int next_sub_epoch(struct race_detector *d, struct race_thread *t)
 {
 	u32 n = t->stamps ? t->stamps * 2 : 32, i;
@@ -25,7 +25,7 @@ static int next_sub_epoch(struct race_detector *d, struct race_thread *t)
 	return 0;
 }
 
-/* Set the site and time of @now, with its sub-epoch. */
+/* Set the site and time of the access @now. Its code location gets a sub-epoch. */
 static int find_site(struct race_detector *d, struct race_access_ctx *now)
 {
 	u32 version = race_when_version(now->t->clock.epoch);
@@ -53,7 +53,7 @@ static int find_site(struct race_detector *d, struct race_access_ctx *now)
 	return 0;
 }
 
-/* Note the time of the write, if @now writes. */
+/* Store the time of the access as that of the last write to the word, if @now writes. */
 static inline int wrote(struct race_detector *d, const struct race_access_ctx *now,
 			struct race_page *page, u32 i)
 {
@@ -62,7 +62,7 @@ static inline int wrote(struct race_detector *d, const struct race_access_ctx *n
 	return race_page_write(&d->mem, page, i, race_when(now->thread, now->t->clock.epoch));
 }
 
-/* Access a shadow word without the lookup cache. */
+/* Access bytes @mask of word @i when the lookup cache has no entry, and make the entry @memo. */
 static int access_slowly(struct race_detector *d, struct race_access_ctx *now,
 			 struct race_page *page, u32 i, u32 mask, u64 address,
 			 struct race_lookup_cache *memo)
@@ -115,7 +115,10 @@ static int access_slowly(struct race_detector *d, struct race_access_ctx *now,
 	return wrote(d, now, page, i);
 }
 
-/* Find the cache entry for an access to bytes @mask of a word with history @id. */
+/*
+ * Find the lookup cache entry for an access to bytes @mask of a word with history @id; *@found is
+ * false if the entry is for another access.
+ */
 static inline struct race_lookup_cache *
 memo_of(struct race_detector *d, const struct race_access_ctx *now, u32 id, u32 mask, bool *found)
 {
@@ -128,7 +131,10 @@ memo_of(struct race_detector *d, const struct race_access_ctx *now, u32 id, u32 
 	return memo;
 }
 
-/* Access a thread-local entry; false if the access does not fit. */
+/*
+ * Access bytes @mask of a word that has the thread-local entry @cell; false if the entry cannot
+ * represent the access.
+ */
 static inline bool access_own(struct race_detector *d, const struct race_access_ctx *now, u32 cell,
 			      u32 mask)
 {
@@ -145,7 +151,7 @@ static inline bool access_own(struct race_detector *d, const struct race_access_
 	return true;
 }
 
-/* Access bytes @mask of word @i of @page, at @address. */
+/* Access bytes @mask of word @i of @page, which is at @address. */
 static inline int access_in_word(struct race_detector *d, struct race_access_ctx *now,
 				 struct race_page *page, u32 i, u32 mask, u64 address)
 {
@@ -163,7 +169,7 @@ static inline int access_in_word(struct race_detector *d, struct race_access_ctx
 	return wrote(d, now, page, i);
 }
 
-/* Access words @i to @end - 1 of a page wholly. Words with equal histories need one lookup. */
+/* Access all bytes of words @i to @end - 1. Adjacent words with equal histories need one lookup. */
 static int access_in_words(struct race_detector *d, struct race_access_ctx *now,
 			   struct race_page *page, u32 i, u32 end, u64 address)
 {
@@ -191,7 +197,7 @@ static int access_in_words(struct race_detector *d, struct race_access_ctx *now,
 	return 0;
 }
 
-/* Access bytes @address to @last, within a page. */
+/* Access the bytes from @address to @last, which are in one page. */
 static int access_page(struct race_detector *d, struct race_access_ctx *now, struct race_page *page,
 		       u64 address, u64 last)
 {
@@ -212,7 +218,7 @@ static int access_page(struct race_detector *d, struct race_access_ctx *now, str
 	return ret;
 }
 
-/* *@page: the shadow of @address, or NULL if it is not watched. */
+/* Find or make the shadow page of @address; *@page is NULL if the page is not watched. */
 static inline int find_page(struct race_detector *d, u64 address, struct race_page **page)
 {
 	if (__builtin_expect(d->options.mode & RACE_ONLY_WATCHED, 0)) {
@@ -242,7 +248,7 @@ static int access_range(struct race_detector *d, struct race_access_ctx *now, u6
 	}
 }
 
-/* Order the thread after what the writing thread of @when did until then. */
+/* Order the current thread after all that the writing thread did up to its write at @when (SHB). */
 static int follow(struct race_detector *d, const struct race_access_ctx *now, u64 when)
 {
 	u32 writer = race_when_thread(when), at = race_when_version(now->t->clock.epoch) + 1;
@@ -271,7 +277,7 @@ int race_conclude(struct race_detector *d, const struct race_access_ctx *now)
 		ret = follow(d, now, d->edge[i]);
 	if (!ret && d->nedges)
 		ret = race_begin_interval(d, now->t, false);
-	/* The writer's later accesses must not be ordered before the reader: begin an interval. */
+	/* Begin a writer's interval: its later accesses must not be ordered before the reader. */
 	for (i = 0; !ret && i < d->nedges; i++) {
 		w = &d->thread[race_when_thread(d->edge[i])];
 		if (w->life == RACE_LIVES &&
@@ -306,7 +312,10 @@ static int conclude(struct race_detector *d, struct race_access_ctx *now, int re
 	return ret ? race_fail(d, ret) : 0;
 }
 
-/* With RACE_BYTES all places count as one, which makes fewer histories. */
+/*
+ * Make the context of an access. With RACE_BYTES all code locations count as one, which makes fewer
+ * histories.
+ */
 static inline struct race_access_ctx now_of(const struct race_detector *d, u32 thread, u64 pc,
 					    u32 flags)
 {
@@ -415,7 +424,7 @@ int race_accesses(struct race_detector *d, u32 thread, const struct race_ref *re
 	return ret;
 }
 
-/* Access bytes @bits of the 64 bytes at @address, which begin with word @i of @page. */
+/* Access bytes @bits of the 64 bytes at @address, whose first word is word @i of @page. */
 static inline int access_word(struct race_detector *d, struct race_access_ctx *now,
 			      struct race_page *page, u32 i, u64 address, u64 bits)
 {
@@ -430,7 +439,7 @@ static inline int access_word(struct race_detector *d, struct race_access_ctx *n
 	return ret;
 }
 
-/* All reads or all writes of @j. */
+/* Access all bytes that @j reads, or all that it writes, depending on now->flags. */
 static int check_page_accesses(struct race_detector *d, struct race_access_ctx *now,
 			       struct race_page *page, const struct dep_page_accesses *j)
 {
@@ -457,7 +466,7 @@ void race_fetch_page(struct race_detector *d, const struct dep_page_accesses *j)
 		__builtin_prefetch(&page->cell[__builtin_ctzll(words) * 8]);
 }
 
-/* Prefetch the thread-local entries of @j's bytes all at once. */
+/* Prefetch the thread-local entries of all words that @j accesses. */
 static void fetch_owns(const struct race_detector *d, const struct race_page *page,
 		       const struct dep_page_accesses *j)
 {

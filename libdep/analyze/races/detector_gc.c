@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Creation and destruction of a detector, and garbage collection. */
+/* Creation, destruction and garbage collection of a race detector. */
 #include <errno.h>
 
 #include "internal.h"
 
-/* New bytes before a collection. The histories fit into a processor's cache. */
+/* Minimum of new bytes before a collection. 512 KiB of access histories fit into a CPU cache. */
 #define STATES_MIN	(512ull << 10)
 #define CLOCKS_MIN	(8ull << 20)
 
@@ -41,7 +41,10 @@ static void mark_under(void *arg, u32 under)
 	access_histories_mark(arg, under);
 }
 
-/* Intervals of writes in access histories, and the current intervals of threads. */
+/*
+ * Array of intervals whose clocks can be looked up: those of the writes in access histories, and
+ * the current ones of all threads. An element is a time without its sub-epoch.
+ */
 struct named {
 	u64 *when;
 	size_t n, room;
@@ -68,7 +71,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Collect them, sorted and without duplicates. */
+/* Collect the intervals whose clocks can be looked up, sorted and without duplicates. */
 static int find_named(struct race_detector *d, struct named *w)
 {
 	size_t i, n = 0;

@@ -4,9 +4,9 @@
 
 #include "internal.h"
 
-#define UNDER_MAX	8u	/* accesses by other threads */
+#define UNDER_MAX	8u	/* maximum number of other threads' accesses in an entry */
 
-/* ---- allocation ---- */
+/* ---- allocation of entries ---- */
 
 u32 race_local_take(struct race_mem *m, struct race_owns *s)
 {
@@ -20,7 +20,7 @@ u32 race_local_take(struct race_mem *m, struct race_owns *s)
 	}
 	if (!s->nchunks || s->used == RACE_LOCAL_CHUNK) {
 		if (s->nchunks == s->room) {
-			/* limit of cell numbers */
+			/* the number of an entry must fit into a cell */
 			if (room > RACE_LOCAL / RACE_LOCAL_CHUNK)
 				return 0;
 			p = race_grow(m, RACE_MEM_STATES, s->chunk, s->room * sizeof(*p),
@@ -53,7 +53,7 @@ void race_owns_each(const struct race_owns *s, void (*f)(void *arg, u32 under), 
 	for (i = 0; i < s->nchunks; i++)
 		for (j = 0; j < (i + 1 < s->nchunks ? RACE_LOCAL_CHUNK : s->used); j++) {
 			under = s->chunk[i][j].under;
-			/* In a free entry @under is a cell. */
+			/* In a free entry, @under is the next free entry. */
 			if (under && !(under & RACE_LOCAL))
 				f(arg, under);
 		}
@@ -69,11 +69,12 @@ void race_owns_free(struct race_mem *m, struct race_owns *s)
 	race_free(m, RACE_MEM_STATES, s->chunk, s->room * sizeof(*s->chunk));
 }
 
-/* ---- from access histories to an entry ---- */
+/* ---- making an entry from access histories ---- */
 
-/* The history of one byte, split into the thread's own accesses and those of others. */
+/* The history of one byte, split into the thread's own accesses and those of other threads. */
 struct part {
-	u32 read, wrote;	/* version + 1 of the interval; 0: none */
+	/* interval of the thread's last read and write, as version + 1; 0: none */
+	u32 read, wrote;
 	u32 n;
 	u64 when[UNDER_MAX];
 	u32 site[UNDER_MAX];
@@ -87,7 +88,7 @@ static bool is_own(const struct race_detector *d, const struct race_access_ctx *
 	       !(race_sites_get(&d->sites, site)->flags & RACE_FREE);
 }
 
-/* Split history @id. False if an entry cannot represent it. */
+/* Split history @id into @p. Return: false if a thread-local entry cannot represent it. */
 static bool take_apart(const struct race_detector *d, const struct race_access_ctx *now, u32 id,
 		       struct part *p)
 {
@@ -115,7 +116,7 @@ static bool take_apart(const struct race_detector *d, const struct race_access_c
 			p->read = at > p->read ? at : p->read;
 		}
 	}
-	/* With both, the entry could not tell which write was the last one. */
+	/* An entry has no order of writes, so it cannot have own writes and others' accesses. */
 	return !p->wrote || !p->n;
 }
 
@@ -126,8 +127,9 @@ static bool is_under(const struct part *a, const struct part *b)
 }
 
 /*
- * Are all writes in @p ordered before the thread's access, so that its reads cannot race with them?
- * *@covers: a write of the thread makes all of @p unnecessary.
+ * Are all writes in @p, by other threads, ordered before the current access of the thread? Then
+ * reads of the thread do not race with them. *@covers: a write of the thread makes all accesses in
+ * @p unnecessary.
  */
 static bool may_be_under(const struct race_access_ctx *now, const struct part *p, bool *covers)
 {
@@ -197,14 +199,14 @@ int race_local_create(struct race_detector *d, const struct race_access_ctx *now
 	return ret;
 }
 
-/* ---- from an entry to access histories ---- */
+/* ---- making access histories from an entry ---- */
 
 static u64 when_of(const struct race_local *o, u16 at)
 {
 	return race_when(o->thread, (u64)(o->base + at - 2) << 16);
 }
 
-/* Make the history of byte @b. @site[0]: of a read, @site[1]: of a write. */
+/* Make the access history of byte @b from entry @o; @site: sites of its read and its write. */
 static int state_of(struct race_detector *d, const struct race_local *o, u32 b, const u32 *site,
 		    u32 *out)
 {

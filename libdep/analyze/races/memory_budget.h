@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Memory of a race detector: accounted by use, with a limit. */
+/* Memory of a race detector: counted by use, with a limit. */
 #ifndef ADEPT_ANALYZE_RACES_MEMORY_BUDGET_H
 #define ADEPT_ANALYZE_RACES_MEMORY_BUDGET_H
 
@@ -16,13 +16,13 @@ enum race_mem_use {
 	RACE_MEM_USES
 };
 
-/** struct race_mem - in bytes; @limit: 0 is none */
+/** struct race_mem - bytes in use; @limit: maximum of @sum, 0: none */
 struct race_mem {
 	u64 used[RACE_MEM_USES];
 	u64 sum, limit;
 };
 
-/* Account for @size bytes. Return: 0 if that exceeds the limit. */
+/* Add @size bytes to the count. Return: 1, or 0 if that would exceed the limit. */
 static inline int race_mem_take(struct race_mem *m, enum race_mem_use use, size_t size)
 {
 	if (m->limit && (size > m->limit || m->sum > m->limit - size))
@@ -38,7 +38,7 @@ static inline void race_mem_give(struct race_mem *m, enum race_mem_use use, size
 	m->sum -= size;
 }
 
-/* Return: zeroed memory, or NULL. */
+/* Allocate zeroed memory; NULL: no memory, or the limit is reached. */
 static inline void *race_alloc(struct race_mem *m, enum race_mem_use use, size_t size)
 {
 	void *p;
@@ -59,7 +59,7 @@ static inline void race_free(struct race_mem *m, enum race_mem_use use, void *p,
 	free(p);
 }
 
-/* Grow @p from @old to @size bytes, not zeroed. NULL leaves @p unchanged. */
+/* Grow @p from @old to @size bytes; the new bytes are not zeroed. On NULL, @p is unchanged. */
 static inline void *race_grow(struct race_mem *m, enum race_mem_use use, void *p, size_t old,
 			      size_t size)
 {

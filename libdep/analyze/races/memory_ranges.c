@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Ranges of memory that are forgotten or watched. */
+/* Forget all accesses to a range of memory (race_forget()), or watch a range (race_watch()). */
 #include <errno.h>
 
 #include "internal.h"
 
-/* The history of bytes that are forgotten. */
+/* Get the history of bytes with history @id after they are forgotten. */
 static u32 renewed(const struct race_detector *d, u32 id)
 {
 	return id && d->watched ? d->watched : 0;
@@ -53,7 +53,10 @@ static int change_cell(struct race_detector *d, u32 *cell, u32 mask, bool watch)
 	return access_histories_find_split(&d->mem, &d->states, part, cell);
 }
 
-/* Has another living thread accessed the bytes since its last release, other than to free them? */
+/*
+ * Has a living thread, other than d->forgets, accessed the bytes with history @id since its last
+ * release, other than to free them?
+ */
 static bool is_at_work(const struct race_detector *d, u32 id)
 {
 	struct access_history *s = id ? access_histories_get(&d->states, id) : NULL;
@@ -73,7 +76,7 @@ static bool is_at_work(const struct race_detector *d, u32 id)
 	return false;
 }
 
-/* Call race_ops.forgotten for bytes @mask of the shadow word at @address. */
+/* Call race_ops.forgotten for the bytes @mask of the shadow word at @address that need it. */
 static void tell_forgotten(const struct race_detector *d, u32 id, u32 mask, u64 address)
 {
 	struct access_history *s = id ? access_histories_get(&d->states, id) : NULL;
@@ -87,7 +90,7 @@ static void tell_forgotten(const struct race_detector *d, u32 id, u32 mask, u64 
 			d->ops.forgotten(d->ops.arg, address + b, 1);
 }
 
-/* Forget bytes @mask of a thread-local entry, whose shadow word is at @address. */
+/* Forget bytes @mask of word @i, which has a thread-local entry; the word is at @address. */
 static void forget_own(struct race_detector *d, struct race_page *page, u32 i, u32 mask,
 		       u64 address)
 {
@@ -112,7 +115,7 @@ static void forget_own(struct race_detector *d, struct race_page *page, u32 i, u
 	}
 }
 
-/* Forget or watch bytes @from to @to of @page, which is at @base. */
+/* Forget or watch bytes @from to @to of @page, whose first byte is at address @base. */
 static int change_page(struct race_detector *d, struct race_page *page, u64 base, u32 from, u32 to,
 		       bool watch)
 {
@@ -141,7 +144,7 @@ static int change_page(struct race_detector *d, struct race_page *page, u64 base
 
 struct change {
 	struct race_detector *d;
-	u64 first, last;	/* addresses */
+	u64 first, last;	/* first and last address of the range */
 };
 
 static int forget_page(void *arg, u64 number, struct race_page *page)
@@ -165,7 +168,9 @@ static int forget(struct race_detector *d, u64 first, u64 last)
 		page = race_shadow_find(&d->shadow, from);
 		return page ? forget_page(&c, from, page) : 0;
 	}
-	/* Pages with watched bytes must stay. */
+	/*
+	 * Pages stay if there are watched bytes. Otherwise only race_ops.forgotten is called here.
+	 */
 	if (d->watched || d->ops.forgotten) {
 		ret = race_shadow_each(&d->shadow, from, to, forget_page, &c);
 		if (ret || d->watched)

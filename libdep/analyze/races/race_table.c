@@ -6,7 +6,7 @@
 struct race_rows {
 	struct race_row *row;
 	u32 n, room;
-	u32 *slot;		/* hash table of row number + 1, twice the size of @row */
+	u32 *slot;		/* hash table of row numbers + 1; has twice the room of @row */
 	u64 lost;
 };
 

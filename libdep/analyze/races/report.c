@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* What the detector reports: races, and its own failure. */
+/* The results of the detector: races and errors. */
 #include "internal.h"
 
 int race_fail(struct race_detector *d, int ret)

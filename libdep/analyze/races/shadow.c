@@ -11,7 +11,7 @@ static u32 hash(u64 number)
 	return (number * 0x9e3779b97f4a7c15u) >> 32;
 }
 
-/* Slot of the region or for it; at least one slot is free. */
+/* Find the hash table slot of region @number, or the free slot for it; there is always one. */
 static struct race_region **slot_of(const struct race_shadow *s, u64 number)
 {
 	u32 i = hash(number) & (s->room - 1);
@@ -94,7 +94,7 @@ struct race_page *race_shadow_make(struct race_mem *m, struct race_shadow *s, u6
 	return race_shadow_find(s, number);
 }
 
-/* Remove unused times. Return: number of times left. */
+/* Remove times that no word of the page uses. Return: number of times left. */
 static u32 sweep(struct race_page *page)
 {
 	u8 to[RACE_TIMES], n = 0;
@@ -134,7 +134,8 @@ int race_page_write_slowly(struct race_mem *m, struct race_page *page, u32 i, u6
 	while (k <= page->top && page->time[k] != when)
 		k++;
 	/*
-	 * If more than half are in use, a sweep would soon be needed again: keep a time per word.
+	 * If more than half of the times are in use, the table would soon be full again: give each
+	 * word its own time.
 	 */
 	if (k == RACE_TIMES) {
 		k = sweep(page);
@@ -226,7 +227,7 @@ static int drop_page(void *arg, u64 number, struct race_page *page)
 	return 0;
 }
 
-/* Free regions without pages if they are many. */
+/* Free regions without pages if more than half of the regions have none. */
 static void drop_regions(struct race_mem *m, struct race_shadow *s)
 {
 	struct race_region **old = s->region;

@@ -54,7 +54,7 @@ int race_sites_find(struct race_mem *m, struct race_sites *s, u64 pc, u32 flags,
 			break;
 	}
 	if (!i) {
-		/* After a failed grow() there may be room but no heads. */
+		/* After a failed grow(), @room may be large enough but @head missing. */
 		if ((s->n == s->room || !s->heads) && grow(m, s))
 			return -ENOMEM;
 		i = ++s->n;

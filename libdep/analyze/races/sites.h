@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Numbered places: a pc and the kind of its access (flags).
+ * Sites: numbered code locations, each a pc with the flags of its access.
  *
- * A site is the number of a place above its class, so conflicts can be tested without a lookup.
+ * The low bits of a site are the class of its accesses, so two sites can be tested for a conflict
+ * without a lookup.
  */
 #ifndef ADEPT_ANALYZE_RACES_SITES_H
 #define ADEPT_ANALYZE_RACES_SITES_H
 
 #include "memory_budget.h"
 
-#define RACE_CLASS_WRITE	1u	/* otherwise it reads */
+#define RACE_CLASS_WRITE	1u	/* a write; otherwise a read */
 #define RACE_CLASS_ATOMIC	2u
 #define RACE_CLASS_INSIDE	4u
 #define RACE_CLASS		7u
@@ -19,18 +20,18 @@
 struct race_site {
 	u64 pc;
 	u32 flags;
-	u32 next;		/* number + 1, in a list of the same hash */
+	u32 next;		/* number + 1 of the next site with the same hash */
 };
 
 struct race_sites {
 	struct race_site *site;
 	u32 n, room;
 	u32 *head;
-	u32 heads;		/* a power of two, or 0 */
+	u32 heads;		/* size of @head, a power of two, or 0 */
 };
 
 /**
- * race_sites_find() - get the site of @pc and @flags (RACE_READ..), made if it is new
+ * race_sites_find() - find the site of @pc and @flags (RACE_READ..), or make it
  *
  * Return: 0 or -ENOMEM.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Threads and synchronisation: begin, end, join, acquire and release. */
+/* Threads and synchronisation in the race detector: begin, end, join, acquire and release. */
 #include <errno.h>
 
 #include "internal.h"
@@ -7,7 +7,7 @@
 static void new_context(struct race_detector *d, struct race_thread *t)
 {
 	if (!++d->contexts) {
-		/* Numbers are reused: clear the cache and renumber all threads. */
+		/* Context numbers wrapped: clear the lookup cache and renumber all threads. */
 		memset(d->memo, 0, sizeof(d->memo));
 		while (d->contexts < d->nthreads) {
 			d->thread[d->contexts].context = d->contexts + 1;
@@ -31,7 +31,7 @@ int race_begin_interval(struct race_detector *d, struct race_thread *t, bool rel
 	return 0;
 }
 
-/* The clock that a release publishes: up to the end of the interval. */
+/* Return the clock that a release publishes: up to the end of the current interval. */
 static struct race_clock published(const struct race_thread *t)
 {
 	struct race_clock c = t->clock;
@@ -65,7 +65,7 @@ static int grow(struct race_detector *d)
 	return 0;
 }
 
-/* Join @from into the clock of @t; begin an interval if it changed. */
+/* Join @from into the clock of @t, and begin an interval if the clock changed. */
 static int learn(struct race_detector *d, struct race_thread *t, const struct race_clock *from)
 {
 	u32 version = race_when_version(t->clock.epoch);
@@ -201,7 +201,7 @@ int race_release(struct race_detector *d, u32 thread, struct race_sync *s)
 	if (d->error)
 		return d->error;
 	mine = published(&d->thread[thread]);
-	/* The thread knows all of the object's clock: its own clock replaces that. */
+	/* If the thread's clock includes the object's clock, it replaces the object's clock. */
 	if (!c->epoch || (c->whole && race_clock_get(&mine, c->owner) >= c->epoch))
 		return race_release_store(d, thread, s);
 	ret = race_clock_join(&d->mem, c, &mine, NULL, 0);

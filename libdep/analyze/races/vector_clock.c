@@ -48,7 +48,7 @@ void race_clock_copy(struct race_mem *m, struct race_clock *c, const struct race
 	race_vec_put(m, old);
 }
 
-/* Make *@v unshared, with at least @n chunks. */
+/* Make *@v an unshared vector (reference count 1) of at least @n chunks, by a copy if necessary. */
 static int own_vec(struct race_mem *m, struct race_vec **v, u32 n)
 {
 	struct race_vec *old = *v, *new;
@@ -73,7 +73,7 @@ static int own_vec(struct race_mem *m, struct race_vec **v, u32 n)
 	return 0;
 }
 
-/* Make chunk @i of the unshared vector @v unshared. */
+/* Make chunk @i of the unshared vector @v unshared, by a copy if necessary. */
 static int own_chunk(struct race_mem *m, struct race_vec *v, u32 i)
 {
 	struct race_chunk *old = v->chunk[i], *new;
@@ -114,7 +114,7 @@ int race_clock_raise(struct race_mem *m, struct race_clock *c, u32 thread, u64 v
 	return 1;
 }
 
-/* Join chunk @o into chunk @i of @c. The component of the owner is skipped. */
+/* Join chunk @o into chunk @i of @c. The component of @c's owner is skipped. */
 static int join_chunk(struct race_mem *m, struct race_clock *c, u32 i, struct race_chunk *o,
 		      struct race_history *log, u32 version)
 {
@@ -180,7 +180,7 @@ int race_clock_join(struct race_mem *m, struct race_clock *c, const struct race_
 			return ret;
 		changed |= ret;
 	}
-	/* The vector may have a newer component of the owner, if @c is an object's clock. */
+	/* If @c is an object's clock, @other may have a newer component of @c's owner. */
 	if (race_vec_get(v, c->owner) > c->epoch) {
 		c->epoch = race_vec_get(v, c->owner);
 		changed = 1;

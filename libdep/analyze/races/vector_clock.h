@@ -18,7 +18,7 @@
 
 #include "memory_budget.h"
 
-#define RACE_CHUNK	32u	/* components */
+#define RACE_CHUNK	32u	/* components of a vector in a chunk */
 
 struct race_chunk {
 	u32 refs;
@@ -26,14 +26,15 @@ struct race_chunk {
 };
 
 struct race_vec {
-	u32 refs, n;		/* number of chunks; a NULL chunk is all zero */
+	u32 refs, n;		/* @n: number of chunks; in a NULL chunk all components are 0 */
 	struct race_chunk *chunk[];
 };
 
 /**
  * struct race_clock - a vector clock; empty if @epoch is 0
- * @epoch: the component of @owner; the vector's value for it is out of date
- * @whole: this is the clock of @owner at @epoch, so a thread that knows that epoch knows all of it
+ * @epoch: the component of @owner; the component of @owner in @vec is out of date
+ * @whole: this is the clock that @owner had at @epoch, so a clock whose component of @owner is at
+ *	least @epoch includes all of it
  */
 struct race_clock {
 	struct race_vec *vec;
@@ -59,20 +60,23 @@ static inline u64 race_clock_get(const struct race_clock *c, u32 thread)
 struct race_vec *race_vec_ref(struct race_vec *v);
 void race_vec_put(struct race_mem *m, struct race_vec *v);
 
-/** race_clock_copy() - replace *@c by @from */
+/** race_clock_copy() - replace *@c by a copy of @from */
 void race_clock_copy(struct race_mem *m, struct race_clock *c, const struct race_clock *from);
 void race_clock_free(struct race_mem *m, struct race_clock *c);
 
 /**
- * race_clock_raise() - raise component @thread to @value if it is less
- * @log: NULL, or the history of a thread's clock, which gets the changes from @version on
+ * race_clock_raise() - raise component @thread of @c to @value if it is less
+ * @log: NULL, or the clock history that @c belongs to; it receives the change
+ * @version: version of that clock with the change
  *
- * Return: 1 if it was raised, 0 if not, or -ENOMEM.
+ * Return: 1 if the component was raised, 0 if not, or -ENOMEM.
  */
 int race_clock_raise(struct race_mem *m, struct race_clock *c, u32 thread, u64 value,
 		     struct race_history *log, u32 version);
 
-/** race_clock_join() - raise each component to that of @other; see race_clock_raise() */
+/**
+ * race_clock_join() - raise each component of @c to that of @other; otherwise as race_clock_raise()
+ */
 int race_clock_join(struct race_mem *m, struct race_clock *c, const struct race_clock *other,
 		    struct race_history *log, u32 version);
 

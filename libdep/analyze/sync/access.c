@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Accesses of a thread: a batch for the detector, and stacks that are requested. */
+/* Accesses of a thread: collect them in a batch for the detector, and collect requested stacks. */
 #include "predict_events.h"
 
-/* Inside locks and code that creates threads: pass on to the detector, but not to prediction. */
+/*
+ * Accesses inside locks, and in code that creates threads, go to the detector but not to race
+ * prediction.
+ */
 static int lock_access(struct sync_thread *t, u64 pc, u64 address, u64 size, u32 flags)
 {
 	int err = sync_flush(t);

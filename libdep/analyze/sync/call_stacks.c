@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Call stacks of requested accesses, followed by calls and returns. */
+/*
+ * Call stacks of threads, maintained from their calls and returns, and copied for requested
+ * accesses.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "hooked_functions.h"
 
-#define MAX_JUMPS	16u	/* tail calls of one frame */
+#define MAX_JUMPS	16u	/* maximum number of tail calls shown for one frame */
 
 static int push(struct sync_thread *t, u64 pc, u64 sp)
 {
@@ -25,7 +28,9 @@ static int push(struct sync_thread *t, u64 pc, u64 sp)
 	return 0;
 }
 
-/* A tail call has the stack pointer of the function's entry. */
+/*
+ * Remember a jump that may be a tail call: then the stack pointer is that of the function's entry.
+ */
 static void note_jump(struct sync_thread *t, const struct dep_call *c)
 {
 	const struct dep_races_options *o = t->sync->options;
@@ -41,7 +46,7 @@ int sync_note_call(struct sync_thread *t, const struct dep_call *c)
 {
 	bool is_call = !c->is_return && !c->is_jump;
 
-	/* Remove frames left by a return, longjmp() or an exception. */
+	/* Remove the frames that a return, longjmp() or an exception has left. */
 	while (t->depth && t->stack[t->depth - 1].sp < c->sp + is_call)
 		t->depth--;
 	t->jump = 0;
@@ -77,7 +82,7 @@ int sync_note_pc(struct sync_thread *t, u64 pc)
 	t->jump = 0;
 	if (!t->depth || !leaves(t, from, pc))
 		return 0;
-	/* Functions that jump to each other in a cycle: cut the stack back. */
+	/* If functions tail-call each other in a cycle, cut the stack back to the earlier frame. */
 	sp = t->stack[t->depth - 1].sp;
 	for (i = t->depth - 1; i && t->stack[i - 1].sp == sp; i--, n++) {
 		if (t->stack[i].pc == from) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* What kind of code a place is, as the user of the library says; asked once for each place. */
+/* The kind of code at an address (enum dep_code), from the library user's callback; cached. */
 #include <stdlib.h>
 
 #include "sync.h"

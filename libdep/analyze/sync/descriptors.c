@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Descriptors are treated like memory: a call that uses a descriptor reads it; a call that makes or
- * closes one writes it. The detector then finds a close of a descriptor that another thread uses.
+ * File descriptors are treated like memory: a system call that uses a descriptor reads it; one that
+ * makes or closes a descriptor writes it. So the detector finds a close() of a descriptor that
+ * another thread uses at the same time.
  */
 #include <errno.h>
 #include <sys/syscall.h>
@@ -11,13 +12,13 @@
 #define F_DUPFD			0
 #define F_DUPFD_CLOEXEC		1030
 
-/* Does the call use the descriptor in its first argument? *@second: another one, or -1. */
+/* Does the call use the descriptor in its first argument? *@second: another one used, or -1. */
 static bool uses(const struct adept_ev_syscall *c, s64 *second)
 {
 	*second = -1;
 	switch (c->nr) {
 	case SYS_sendfile:
-	/* dup2() replaces the old file atomically: a concurrent user gets one of the two. */
+	/* dup2() replaces the target's file atomically, so it counts as a use, not as a close. */
 	case SYS_dup2:
 	case SYS_dup3:
 		*second = (s32)c->args[1];
@@ -75,7 +76,7 @@ static int use(struct sync_thread *t, u64 pc, s64 fd, u32 flags)
 			   flags | RACE_SYSCALL | SYNC_DESCRIPTOR);
 }
 
-/* The number may have belonged to a closed descriptor. */
+/* The call made descriptor @fd. Forget accesses to an earlier descriptor with that number. */
 static int make(struct sync_thread *t, u64 pc, s64 fd)
 {
 	int err = sync_flush(t);

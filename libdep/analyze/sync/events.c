@@ -7,14 +7,14 @@
 #include "events.h"
 #include "predict_events.h"
 
-/* Does a word that is known to be atomic overlap these bytes? */
+/* Does an atomic word overlap these bytes? */
 static bool is_atomic(const struct sync_objects *o, u64 address, u32 size)
 {
 	u64 word = address / 4, end = (address + size - 1) / 4;
 
 	if (!sync_line_marked(o, address) && !sync_line_marked(o, address + size - 1))
 		return false;
-	/* An access of more than 16 bytes copies or clears memory; it does not use a lock. */
+	/* An access of more than 16 bytes copies or clears memory and is no synchronisation. */
 	for (; size <= 16 && word <= end; word++)
 		if (sync_object_find(o, SYNC_WORD, word))
 			return true;
@@ -22,8 +22,9 @@ static bool is_atomic(const struct sync_objects *o, u64 address, u32 size)
 }
 
 /*
- * Libraries read words plainly in order to synchronise, as in the fast path of pthread_once(). For
- * them a word that a locked instruction accesses at any time is atomic from the beginning.
+ * Is a plain read of these bytes by a library atomic? Libraries read words plainly to synchronise,
+ * as in the fast path of pthread_once(). For libraries, a word that a locked instruction accesses
+ * at any time is atomic from the beginning.
  */
 static bool will_be_atomic(const struct sync_thread *t, u64 address, u32 size)
 {
@@ -45,13 +46,16 @@ static int each_word(struct sync_thread *t, u64 address, u32 size,
 	return err;
 }
 
-/* Make the word an object that releases nothing yet. */
+/* Make the word a synchronisation object without any release. */
 static int make_object(struct sync_thread *t, enum sync_object_kind kind, u64 id)
 {
 	return sync_object_get(&t->process->objects, kind, id) ? 0 : sync_no_memory();
 }
 
-/* The access and the release of a locked instruction. timestamp() acquires after it. */
+/*
+ * Handle the access of a locked instruction: access the memory, then release to its words. The
+ * acquire comes with the timestamp after the instruction, see timestamp().
+ */
 static int locked_access(struct sync_thread *t, const struct dep_ref *r, u32 inside)
 {
 	u32 flags = (t->wrote ? RACE_READ | RACE_WRITE : RACE_READ) | RACE_ATOMIC | inside;
@@ -61,9 +65,9 @@ static int locked_access(struct sync_thread *t, const struct dep_ref *r, u32 ins
 	t->locked_size = r->size <= 16 ? r->size : 16;
 	if (t->sync->nwant && t->wrote && !inside)
 		sync_held_locks_own(t, r->pc, r->addr);
-	/* A thread that acquires the word is ordered after this access as well. */
+	/* Before the release: a thread that acquires the word is ordered after the access, too. */
 	err = sync_access(t, r->pc, r->addr, r->size, flags);
-	/* From here on the words are objects, so that later accesses acquire them. */
+	/* Make the words synchronisation objects, for acquires and releases by later accesses. */
 	if (!err && t->wrote) {
 		sync_functions_locked(t, r->addr);
 		sync_robust_locked(t, r->addr / 4);
@@ -85,7 +89,7 @@ static int timestamp(struct sync_thread *t, const struct dep_lock_timestamp *k)
 		t->locked_size = 0;
 		return 0;
 	}
-	/* An instruction with an unused result need not have waited for another thread. */
+	/* A locked instruction whose result is unused cannot have waited for another thread. */
 	if (t->locked && t->locked_pc == k->pc && t->locked_size && !k->result_unused &&
 	    !t->in_library)
 		err = each_word(t, t->locked_at, t->locked_size, sync_acquire);
@@ -94,10 +98,12 @@ static int timestamp(struct sync_thread *t, const struct dep_lock_timestamp *k)
 }
 
 /*
- * Handle a reference. @r->addr is the detector's address.
- * @address: the same in the image
+ * Handle a memory reference.
+ * @r: with the detector's address in @r->addr
+ * @address: address in the process image
+ * @late: called again at the thread's next timestamp
  *
- * Return: 0, -EAGAIN if it must come late, or an error.
+ * Return: 0, -EAGAIN if the reference must be handled at the next timestamp, or an error.
  */
 static int reference(struct sync_events *f, struct sync_thread *t, const struct dep_ref *r,
 		     u64 address, bool late)
@@ -125,14 +131,18 @@ static int reference(struct sync_events *f, struct sync_thread *t, const struct 
 		sync_robust_write(t, r->addr);
 	if (is_atomic(o, r->addr, r->size) ||
 	    (inside && type == DEP_READ && will_be_atomic(t, address, r->size))) {
-		/* No compiler makes atomic accesses by memcpy() or by "add" to memory. */
+		/*
+		 * A plain access to an atomic word may be an atomic load or store, but no compiler
+		 * implements these by memcpy() or by "add" to memory.
+		 */
 		if (code != DEP_CODE_CALLER && type != DEP_MODIFY)
 			flags |= SYNC_MAYBE_ATOMIC;
 		if (flags & RACE_READ && !late)
 			return -EAGAIN;
 		/*
-		 * In the first pass a store releases only if the filter began a new interval at it.
-		 * Otherwise dropped accesses that came after it would count as released.
+		 * In the first pass a store to an atomic word releases only if the filter began a
+		 * new interval at it. Otherwise dropped accesses after the store would count as
+		 * released.
 		 */
 		if (!(flags & RACE_READ))
 			then = f->pass != SYNC_FIRST || r->type & DEP_REF_RELEASES ?
@@ -143,17 +153,19 @@ static int reference(struct sync_events *f, struct sync_thread *t, const struct 
 	if (f->pass == SYNC_FIRST && code == DEP_CODE_PROGRAM)
 		sync_wait_access(t, r);
 	/*
-	 * Allocations for new threads are ordered by locks that do not count here; see timestamp().
+	 * Drop accesses of other code while in the thread library, such as allocations for new
+	 * threads: they are ordered by locks that do not count here, see timestamp().
 	 */
 	if (code != DEP_CODE_LOADER && (!t->in_library || code == DEP_CODE_THREADS))
 		err = sync_access(t, r->pc, r->addr, r->size, flags);
-	/* After the access: it is not ordered by its own release or acquire. */
+	/* Only after the access, which its own release or acquire does not order. */
 	return !err && then ? each_word(t, r->addr, r->size, then) : err;
 }
 
 /*
- * Handle a reference of an image in a group. Private accesses of an image with one thread are left
- * out, except those to the list of robust mutexes, which may be shared.
+ * Handle a reference of an image in a group of processes that share memory. Private accesses of an
+ * image with one thread are skipped, except those to the list of robust mutexes, which may be
+ * shared.
  */
 static int grouped_reference(struct sync_events *f, struct sync_thread *t,
 			     const struct dep_ref *r, bool late)
@@ -168,8 +180,8 @@ static int grouped_reference(struct sync_events *f, struct sync_thread *t,
 }
 
 /*
- * Handle merged accesses, which the filter makes in the first pass. None of them orders, and
- * t->in_library does not change.
+ * Handle accesses that the filter merged; only the first pass has them. They do not order threads
+ * and do not change t->in_library.
  */
 static int joined(struct sync_thread *t, const struct dep_page_accesses *j)
 {
@@ -184,7 +196,7 @@ static int joined(struct sync_thread *t, const struct dep_page_accesses *j)
 				code == DEP_CODE_PROGRAM ? 0 : RACE_INSIDE);
 }
 
-/* ---- events ---- */
+/* ---- recorded events ---- */
 
 static int event(struct sync_thread *t, const struct dep_event *e)
 {
@@ -265,7 +277,10 @@ static int one_item(struct sync_events *f, struct sync_thread *t, const struct d
 						  reference(f, t, &it->ref, it->ref.addr, late);
 		break;
 	case DEP_ITEM_TIMESTAMP:
-		/* Also while muted: a function's return may be emitted after the timestamp. */
+		/*
+		 * Handle timestamps even inside hooked functions, since a function's return may be
+		 * emitted after the timestamp.
+		 */
 		err = timestamp(t, &it->timestamp);
 		break;
 	case DEP_ITEM_EVENT:
@@ -279,7 +294,10 @@ static int one_item(struct sync_events *f, struct sync_thread *t, const struct d
 		err = sync_function(t, &it->function);
 		break;
 	case DEP_ITEM_PAGE:
-		/* Also while muted: merged accesses were made before the function was entered. */
+		/*
+		 * Handle merged accesses even inside hooked functions: they were made before the
+		 * function was entered.
+		 */
 		err = joined(t, it->joined);
 		break;
 	case DEP_ITEM_BLOCK:
@@ -288,7 +306,7 @@ static int one_item(struct sync_events *f, struct sync_thread *t, const struct d
 	return err;
 }
 
-/* A process with too many threads is no longer analysed. */
+/* -ENOSPC, too many threads, is no error: the process is no longer analyzed. */
 static int result(struct sync_thread *t, int err)
 {
 	if (err != -ENOSPC)
@@ -311,7 +329,7 @@ ssize_t sync_items(void *self, const struct dep_thread *thread, const struct dep
 		return (ssize_t)n;
 	if (!t->begun)
 		err = sync_thread_begin(t);
-	/* Ignore items after a thread's end: a damaged store may have them. */
+	/* Ignore items after a thread's end, which a damaged store may have. */
 	for (; i < n && !err && !t->ended; i++) {
 		if (i + 1 < n && items[i + 1].kind == DEP_ITEM_PAGE && t->process->detector)
 			race_fetch_page(t->process->detector, items[i + 1].joined);
@@ -324,15 +342,18 @@ ssize_t sync_items(void *self, const struct dep_thread *thread, const struct dep
 		err = 0;
 		i--;
 	}
-	/* Another thread's items come next; the detector must get all accesses in order. */
+	/* Items of another thread may come next, and the detector needs all accesses in order. */
 	if (!err)
 		err = sync_flush(t);
 	if (err)
-		return dep_fail(err, "thread %u cannot be analyzed: %s", t->tid, strerror(-err));
+		return dep_fail(err, "cannot analyze thread %u: %s", t->tid, strerror(-err));
 	return t->ended ? (ssize_t)n : (ssize_t)i;
 }
 
-/* A gap: what the thread did or waited for is not known. Order all threads before and after it. */
+/*
+ * Records of the thread are missing, so its synchronisation is unknown: order everything before
+ * this point in all threads before everything after it.
+ */
 int sync_gap(void *self, const struct dep_thread *thread)
 {
 	struct sync_events *f = self;
@@ -345,7 +366,7 @@ int sync_gap(void *self, const struct dep_thread *thread)
 		err = result(t, sync_thread_begin(t));
 	if (err || t->process->too_many_threads || t->ended)
 		return err;
-	/* The number of running handlers is not known. */
+	/* The thread may have entered or left signal handlers in the gap. */
 	t->was_in_library = 0;
 	sync_functions_lost(t);
 	sync_predict_gap(t);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The analyzer: derives accesses and the order of threads from recovered items. */
+/* The analyzer: derives memory accesses and the order of threads from recovered items. */
 #ifndef ADEPT_ANALYZE_SYNC_EVENTS_H
 #define ADEPT_ANALYZE_SYNC_EVENTS_H
 
 #include "sync.h"
 
-/** sync_items() - dep_analyzer.items() of a struct sync_events */
+/** sync_items() - callback dep_analyzer.items(); @self is a struct sync_events */
 ssize_t sync_items(void *self, const struct dep_thread *t, const struct dep_item *items,
 		   size_t n, bool late);
 int sync_gap(void *self, const struct dep_thread *t);

@@ -5,7 +5,8 @@
 
 #include "hash_index.h"
 
-#define ROOM	64u	/* initial size, a power of two; at most half of the slots are used */
+/* initial number of slots, a power of two; at most half of the slots are used */
+#define ROOM	64u
 
 static void put(struct sync_index *x, struct sync_index_slot what)
 {

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Allocated and freed memory.
+ * Allocated and freed heap memory.
  *
  * Freeing a block counts as a write to it. Allocating makes the memory new: earlier accesses are
- * forgotten. The address that posix_memalign() returns is not recorded; from the first such call on
- * these allocations acquire what all frees released.
+ * forgotten. The address that posix_memalign() returns is not recorded; from the first such call
+ * on, its calls acquire what all frees released.
  */
 #include <errno.h>
 
 #include "predict_events.h"
 
-/* From larger blocks only the bytes that were accessed are freed, to save memory.. */
+/* In larger blocks only the bytes that were accessed count as freed, which saves shadow memory. */
 #define ALL_OF_IT	(1u << 20)
-/* ..and beyond this, only those can be candidates when a filter does not repeat accesses. */
+/* In larger parts not_shown_again() adds only the bytes that were accessed to the candidates. */
 #define EXACTLY		(16u << 20)
 
 /*
- * Release to allocations whose address is not known. Not in the first pass, in which the thread's
- * interval goes on: this gives more candidates and no order that did not exist.
+ * A free releases to allocations at unknown addresses, once there are such. Not in the first pass,
+ * in which the thread's interval continues: without this order it finds more candidates, which is
+ * harmless.
  */
 static int given_back(struct sync_thread *t)
 {
@@ -32,9 +33,10 @@ static int may_race(void *raced, u64 address, u64 size)
 }
 
 /*
- * Note the part of a block that the filter did not make new. The filter drops this thread's later
- * accesses there, though another thread may own the memory next. For an implausibly large block
- * only the bytes that were accessed are noted.
+ * Add to the candidates the part of a block from offset @again on, which is not new memory for the
+ * thread's filter. The filter may drop the thread's later accesses to it as redundant, though
+ * another thread may own the memory by then. If the part is implausibly large, only the bytes that
+ * were accessed are added.
  */
 static int not_shown_again(struct sync_thread *t, u64 block, u64 size, u64 again)
 {
@@ -47,7 +49,7 @@ static int not_shown_again(struct sync_thread *t, u64 block, u64 size, u64 again
 	return race_each_known(t->process->detector, block + again, size - again, may_race, raced);
 }
 
-/* @again: size of the part that is new to the thread's filter */
+/* Free the block at @address. @again: size of the part that is new memory for the filter. */
 static int freed(struct sync_thread *t, u64 pc, u64 address, u64 again)
 {
 	struct sync_heap *h = &t->image->heap;
@@ -76,7 +78,7 @@ static int freed(struct sync_thread *t, u64 pc, u64 address, u64 again)
 	return err ? err : given_back(t);
 }
 
-/* The thread has got a block whose address is not known. */
+/* The thread has allocated a block at an unknown address. */
 static int allocated_blindly(struct sync_thread *t)
 {
 	struct sync_heap *h = &t->image->heap;
@@ -102,7 +104,7 @@ int sync_heap_enter(struct sync_thread *t, const struct sync_frame *f)
 {
 	const struct sync_block *b;
 
-	/* The caller's stack is needed, which is gone when the function returns. */
+	/* A free by realloc() is known at its return; the caller's stack must be copied now. */
 	if (t->sync->nwant && dep_function_reallocates(f->function) && f->known & 1) {
 		b = sync_heap_find(&t->image->heap, sync_at(t, f->arg[0]));
 		return b ? sync_want_stack(t->sync, t, f->pc, b->address, b->size) : 0;
@@ -113,8 +115,8 @@ int sync_heap_enter(struct sync_thread *t, const struct sync_frame *f)
 }
 
 /*
- * malloc_usable_size() and the like: the program may use the whole size. @again: size of the part
- * that is new to the thread's filter
+ * malloc_usable_size() or the like reported @size: the program may use the block up to it. @again:
+ * size of the part that is new memory for the thread's filter.
  */
 static int grown(struct sync_thread *t, u64 address, u64 size, u64 again)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The table of a process's allocated blocks. */
+/* The hash table of a process's allocated heap blocks. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hooked_functions.h"
 
-#define GONE	1u	/* address of a deleted entry; 0: never used */
+#define GONE	1u	/* sync_block.address of a deleted entry; 0: an entry that was never used */
 
 static struct sync_block *slot_of(const struct sync_heap *h, u64 address, bool free_too)
 {
@@ -38,7 +38,7 @@ static int grow(struct sync_heap *h)
 	return 0;
 }
 
-/* Copy the stack of the call @f, which has been popped last, so t->stack still has it. */
+/* Copy the call stack of @f. Its frames have just been popped, so t->stack still has them. */
 static struct sync_origin *origin_of(const struct sync_thread *t, const struct sync_frame *f)
 {
 	struct sync_origin *o = malloc(sizeof(*o) + f->depth * sizeof(o->frame[0]));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Calls of hooked functions.
+ * Calls of hooked functions (dep/functions.h).
  *
- * Accesses and locked instructions inside an allocator or a read-write lock do not count: the order
- * that they make is not one a program may rely on, and the data are internal. The meaning of the
- * function is passed on instead.
+ * Accesses and locked instructions inside an allocator or a read-write lock are dropped: their data
+ * are internal, and a program may not rely on the order that they make. What the function does is
+ * passed to the detector instead.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,7 +12,10 @@
 
 #include "hooked_functions.h"
 
-/* Is the innermost call of the current handler level? Calls of interrupted levels stay. */
+/*
+ * Was the innermost call made at the current level of signal handlers? Calls that a handler
+ * interrupted stay until it returns.
+ */
 static bool at_hand(const struct sync_thread *t)
 {
 	const struct sync_calls *c = &t->calls;
@@ -20,7 +23,7 @@ static bool at_hand(const struct sync_thread *t)
 	return c->n && c->frame[c->n - 1].level == c->level;
 }
 
-/* Remove the innermost call. However it was left, it no longer waits. */
+/* Remove the innermost call. If it was a condition wait, the wait is over, too. */
 static struct sync_frame drop(struct sync_thread *t)
 {
 	struct sync_frame last = t->calls.frame[--t->calls.n];
@@ -69,7 +72,7 @@ static int entered(struct sync_thread *t, const struct dep_function_call *f)
 	bool outside;
 	int err;
 
-	/* Calls left by longjmp(), an exception or a jump to this function. */
+	/* Remove calls left by longjmp(), an exception or a jump to this function. */
 	while (at_hand(t) && c->frame[c->n - 1].sp <= f->passed->sp)
 		drop(t);
 	set_muted(t);
@@ -80,7 +83,7 @@ static int entered(struct sync_thread *t, const struct dep_function_call *f)
 		return err;
 	if (dep_function_is_heap(f->function))
 		return sync_heap_enter(t, &c->frame[c->n - 1]);
-	/* A use of the object precedes an unlock. */
+	/* First the call's use of the lock object, then the unlock, which releases it. */
 	err = sync_lock_enter(t, &c->frame[c->n - 1]);
 	return err ? err : sync_held_locks_enter(t, &c->frame[c->n - 1]);
 }
@@ -112,7 +115,7 @@ void sync_functions_left(struct sync_thread *t, u64 pc)
 	struct sync_calls *c = &t->calls;
 	u64 inner = c->frame[c->n - 1].pc;
 
-	/* Program code runs. An allocator of the program's own is not left by that. */
+	/* If program code runs, a library's function was left; the program's own may not be. */
 	if (sync_code(t->sync, t->image, inner) == DEP_CODE_PROGRAM ||
 	    sync_code(t->sync, t->image, pc) != DEP_CODE_PROGRAM)
 		return;
@@ -121,7 +124,7 @@ void sync_functions_left(struct sync_thread *t, u64 pc)
 	set_muted(t);
 }
 
-/* Signals 32 and 33 are the C library's; one of them cancels threads. */
+/* Signals 32 and 33 belong to the C library, which cancels threads by one of them. */
 static bool may_cancel(u32 signo)
 {
 	return signo == 32 || signo == 33;
@@ -135,7 +138,7 @@ void sync_functions_signal(struct sync_thread *t, u32 signo)
 	set_muted(t);
 }
 
-/* The condition wait that the current handler interrupted. */
+/* Find the condition wait that the current signal handler interrupted; NULL: none. */
 static const struct sync_frame *interrupted_wait(const struct sync_calls *c)
 {
 	u32 i = c->n;

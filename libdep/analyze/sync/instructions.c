@@ -7,7 +7,7 @@
 #include "instructions.h"
 
 #define PAGE_BITS	12u
-#define INSN_MAX	15u	/* bytes of the longest instruction */
+#define INSN_MAX	15u	/* maximum length of an instruction in bytes */
 
 static u64 hash_of(u32 process, u64 page)
 {
@@ -32,7 +32,10 @@ static int add_page(struct sync_insns *x, u32 process, u64 page, u32 fragment)
 	return 0;
 }
 
-/* Index all pages that a run may reach: its length is known only after decoding. */
+/*
+ * Add the fragment to the index, for all pages that its runs of instructions may reach: the length
+ * of a run is known only after decoding.
+ */
 static int add_fragment(struct sync_insns *x, const struct dep_fragment *f, u32 number)
 {
 	const struct adept_run *run = dep_desc_runs(f->d);
@@ -51,7 +54,7 @@ static int add_fragment(struct sync_insns *x, const struct dep_fragment *f, u32 
 	return err;
 }
 
-/* Find the instruction at @pc in @d. */
+/* Decode the instruction at @pc in the fragment @d; false: none. */
 static bool find(const struct adept_desc_frag *d, u64 pc, struct x86_insn *in)
 {
 	const struct adept_run *run = dep_desc_runs(d), *end = run + d->nruns;
@@ -73,7 +76,7 @@ static bool find(const struct adept_desc_frag *d, u64 pc, struct x86_insn *in)
 	return false;
 }
 
-/* Search without the index. */
+/* Search all fragments, without the index. */
 static bool walk(struct dep_store *s, u32 process, u64 pc, struct x86_insn *in)
 {
 	const struct dep_fragment *f;
@@ -94,7 +97,7 @@ bool sync_insn_at(struct sync_insns *x, struct dep_store *s, u32 process, u64 pc
 	u32 i = 0, at;
 	int err = 0;
 
-	/* The store may have grown. */
+	/* Add the fragments that the store has got since the last call. */
 	for (; x->fragments < s->model.fragments.n && !err; x->fragments++)
 		err = add_fragment(x, dep_store_fragment(s, x->fragments), x->fragments);
 	if (err) {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Races that do not concern the program: both accesses are by a runtime library to its own data.
- * Those of the C library are known when the accesses come (events.c).
+ * Races inside the C library are recognised earlier, when the accesses come (events.c).
  */
 #include <string.h>
 
 #include "sync.h"
 
-/* OpenMP runtimes synchronise by plain accesses, which must order but are no races. */
+/*
+ * Is @path an OpenMP runtime? These synchronise by plain accesses, which must order threads but are
+ * no races.
+ */
 static bool is_runtime(const char *path)
 {
 	static const char *const names[] = { "libgomp.so", "libomp.so", "libiomp5.so" };
@@ -46,8 +49,8 @@ static bool is_inside(enum dep_code code)
 }
 
 /*
- * A compiler may have made a plain access from an atomic one. That does not explain a race of the C
- * library with program code, such as a write to freed memory.
+ * Can the race be one of atomic accesses that the compiler implemented by plain instructions? This
+ * does not explain a race of the C library with program code, such as a write to freed memory.
  */
 bool sync_maybe_atomic(struct sync_events *f, struct sync_process *p,
 		       const struct race_found *found)
@@ -74,7 +77,10 @@ u32 sync_condition(struct sync_events *f, const struct sync_process *p,
 	       sync_insn_may_drop(&in) ? DEP_ACCESS_CONDITIONAL : 0;
 }
 
-/* The code that an access belongs to: the caller, for system calls, frees and copies. */
+/*
+ * Get the code address that is responsible for the access @w: for system calls, frees and copies
+ * the caller's.
+ */
 static u64 place_of(struct sync_events *f, struct sync_image *p, const struct sync_stack *w)
 {
 	bool for_caller = w->flags & (RACE_SYSCALL | RACE_FREE) ||
@@ -97,7 +103,7 @@ bool sync_is_librarys(struct sync_events *f, const struct sync_stack *prior,
 	struct sync_image *ma, *mb;
 	u64 a, b;
 
-	/* Only frees and system calls: a copy by a library may be of the program's memory. */
+	/* Only frees and system calls: a library may access the program's memory otherwise. */
 	if (!p || !((prior->flags | current->flags) & (RACE_SYSCALL | RACE_FREE)))
 		return false;
 	ma = sync_image_at(f, p, prior->index);

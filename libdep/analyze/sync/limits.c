@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Where the analysis gives up: without memory, and of a process with too many threads. */
+/* Limits of the analysis: no memory, and processes with too many threads. */
 #include <errno.h>
 
 #include "libdep/format/file/error.h"
@@ -7,7 +7,7 @@
 
 int sync_no_memory(void)
 {
-	return dep_fail(-ENOMEM, "the race detector");
+	return dep_fail(-ENOMEM, "cannot run the race detector");
 }
 
 void sync_too_many_threads(struct sync_events *f, struct sync_process *p)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Hooked functions that lock, unlock or wait. */
+/* Classify hooked functions that lock, unlock or wait. */
 #include "hooked_functions.h"
 
 enum sync_acquire_kind sync_acquires(u32 f)

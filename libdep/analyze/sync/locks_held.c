@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Locks that threads hold, for race reports and for prediction. They are tracked only in a pass
- * that collects stacks, or with prediction.
+ * The locks that threads hold, for race reports and race prediction. They are tracked only in a
+ * pass that collects stacks, or with prediction.
  *
- * Only locks taken by hooked functions are recognised. The program may also have locks of its own.
- * A race report names a candidate for one: the word that the thread's last locked instruction
+ * Only locks taken by hooked functions are recognised. The program may also implement locks of its
+ * own. A race report names a candidate for one: the word that the thread's last locked instruction
  * outside of hooked functions accessed.
  */
 #include <errno.h>
@@ -13,7 +13,8 @@
 
 #include "predict_events.h"
 
-#define FRAMES	64u	/* entries of the stack of a lock; deeper ones are cut off */
+/* maximum number of frames in the stack of a lock; deeper frames are cut off */
+#define FRAMES	64u
 
 static struct sync_lock *find(struct sync_held_locks *h, u64 address)
 {
@@ -25,7 +26,10 @@ static struct sync_lock *find(struct sync_held_locks *h, u64 address)
 	return NULL;
 }
 
-/* Keep where @l was locked. The call of @f has been popped last, so t->stack still has it. */
+/*
+ * Keep the call stack where @l was locked. The frames of call @f have just been popped, so t->stack
+ * still has them.
+ */
 static int set_place(struct sync_thread *t, struct sync_lock *l, const struct sync_frame *f)
 {
 	u32 depth = f->depth, n = depth < FRAMES ? depth : FRAMES;
@@ -82,7 +86,10 @@ static int leave(struct sync_thread *t, const struct sync_frame *f)
 	return sync_predict_unlock(t, f->arg[0], f);
 }
 
-/* A condition wait unlocks the mutex somewhere inside. */
+/*
+ * A hooked function is entered: unlock at once, or mark the mutex of a condition wait, which is
+ * unlocked somewhere inside.
+ */
 int sync_held_locks_enter(struct sync_thread *t, const struct sync_frame *f)
 {
 	struct sync_lock *l;
@@ -107,7 +114,7 @@ static int waited(struct sync_thread *t, struct sync_lock *l, const struct sync_
 	return err ? err : sync_predict_lock(t, l->address, false, f);
 }
 
-/* An unlock that fails concerns a lock that the thread does not hold. */
+/* A hooked function has returned. Ignore failed unlocks: they change no lock of the thread. */
 int sync_held_locks_leave(struct sync_thread *t, const struct sync_frame *f, bool known, u64 result)
 {
 	enum sync_acquire_kind how = sync_acquires(f->function);
@@ -174,8 +181,8 @@ int sync_held_locks_note(struct sync_thread *t, struct sync_stack *w)
 	w->own_address = h->own_address;
 	for (i = 0; i < h->n; i++) {
 		/*
-		 * Handlers run during a wait do not have the mutex; after a wait left by a jump it
-		 * is held.
+		 * During a condition wait, signal handlers run without the mutex. After a wait that
+		 * was left by a jump the thread holds the mutex.
 		 */
 		if (h->lock[i].waiting && h->lock[i].waiting <= t->calls.level)
 			continue;

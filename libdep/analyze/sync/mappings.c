@@ -9,7 +9,7 @@
 
 #define PAGE	4096u
 
-/* ---- regions ---- */
+/* ---- regions of shared memory ---- */
 
 static struct sync_region *find_region(const struct sync_regions *all,
 				       const struct sync_key *key)
@@ -23,7 +23,7 @@ static struct sync_region *find_region(const struct sync_regions *all,
 	return NULL;
 }
 
-/* NULL: no memory. */
+/* Add a region with @key to @all; NULL: no memory. */
 static struct sync_region *make_region(struct sync_regions *all, const struct sync_key *key)
 {
 	u32 room = all->room ? 2 * all->room : 16;
@@ -48,7 +48,7 @@ static struct sync_region *make_region(struct sync_regions *all, const struct sy
 	return r;
 }
 
-/* *@out: NULL if there are too many regions. */
+/* Find or make the region of @key; *@out is NULL if there are too many regions. */
 static int region_of(struct sync_process *p, const struct sync_key *key,
 		     struct sync_region **out)
 {
@@ -59,7 +59,10 @@ static int region_of(struct sync_process *p, const struct sync_key *key,
 	return *out ? 0 : sync_no_memory();
 }
 
-/* Unmapped by all images, the region is forgotten: another file may get its inode number. */
+/*
+ * A mapping of @r is gone. After the last one of all images, forget the accesses to the region,
+ * since another file may get its inode number.
+ */
 static int leave_region(struct sync_process *p, struct sync_region *r)
 {
 	if (!r || --r->maps)
@@ -75,9 +78,9 @@ void sync_regions_free(struct sync_regions *r)
 	sync_index_free(&r->index);
 }
 
-/* ---- mappings ---- */
+/* ---- mappings of an image ---- */
 
-/* Make room for one more. */
+/* Make room for one more element in the array *@v of @n elements. */
 static int extend(struct sync_map **v, u32 n, u32 *room)
 {
 	u32 want = *room ? 2 * *room : 8;
@@ -93,7 +96,7 @@ static int extend(struct sync_map **v, u32 n, u32 *room)
 	return 0;
 }
 
-/* Index of the first mapping that ends after @address. */
+/* Find the index of the first mapping that ends after @address. */
 static u32 first_behind(const struct sync_maps *s, u64 address)
 {
 	u32 low = 0, high = s->n, middle;
@@ -108,7 +111,7 @@ static u32 first_behind(const struct sync_maps *s, u64 address)
 	return low;
 }
 
-/* Add a mapping where nothing is mapped. */
+/* Add a mapping at addresses where @s has none. */
 static int add(struct sync_maps *s, const struct sync_map *map)
 {
 	u32 i = first_behind(s, map->start);
@@ -123,7 +126,7 @@ static int add(struct sync_maps *s, const struct sync_map *map)
 	return 0;
 }
 
-/* Keep the mapping for sync_address(). */
+/* Keep @map in the list of former mappings, which sync_address() searches. */
 static int remember(struct sync_maps *s, const struct sync_map *map)
 {
 	u64 hash = sync_index_mix(sync_index_mix(sync_index_mix(map->region->base, map->start),
@@ -145,7 +148,7 @@ static int remember(struct sync_maps *s, const struct sync_map *map)
 	return 0;
 }
 
-/* The first pass looks for images that share memory. */
+/* In the first pass, note the mapping, to find the images that share memory. */
 static int note(const struct sync_image *m, const struct sync_map *map)
 {
 	struct sync_shared_map share = {
@@ -166,7 +169,7 @@ static int map(struct sync_image *m, struct sync_map *map)
 	err = note(m, map);
 	if (err || !m->grouped)
 		return err ? err : add(&m->maps, map);
-	/* Memory that is not followed counts as private. */
+	/* Memory at too large offsets or in too many regions counts as private. */
 	if (map->offset >> SYNC_REGION ||
 	    (map->offset + (map->end - map->start)) >> SYNC_REGION)
 		return 0;
@@ -177,7 +180,7 @@ static int map(struct sync_image *m, struct sync_map *map)
 	return err ? err : add(&m->maps, map);
 }
 
-/* Remove @start to @end from the middle of a mapping. */
+/* Remove the range from @start to @end from the middle of mapping @i. */
 static int split(struct sync_maps *s, u32 i, u64 start, u64 end)
 {
 	struct sync_map after = s->v[i];
@@ -188,14 +191,14 @@ static int split(struct sync_maps *s, u32 i, u64 start, u64 end)
 	return add(s, &after);
 }
 
-/* Remove all mappings from @start to @end. */
+/* Remove all mappings, and parts of mappings, from @start to @end. */
 static int cut(struct sync_image *m, u64 start, u64 end)
 {
 	struct sync_maps *s = &m->maps;
 	u32 from = first_behind(s, start), to;
 	int err = 0;
 
-	/* A range that wraps comes from a damaged store. */
+	/* Ignore a range that wraps, which comes from a damaged store. */
 	if (end <= start || from == s->n)
 		return 0;
 	if (s->v[from].start < start) {
@@ -231,7 +234,10 @@ int sync_maps_inherit(struct sync_maps *to, const struct sync_maps *from)
 	return 0;
 }
 
-/* Anonymous mappings are numbered by image, so the child's count starts at 0. */
+/*
+ * Map the regions for @m before leaving them for @p, so that they are not forgotten in between. The
+ * child's count of anonymous mappings starts at 0, since they are numbered per image.
+ */
 int sync_maps_take(struct sync_image *m, struct sync_maps *from, struct sync_process *p)
 {
 	struct sync_map one;
@@ -261,7 +267,7 @@ int sync_maps_gone(struct sync_image *m)
 	return cut(m, 0, ~0ull);
 }
 
-/* ---- system calls ---- */
+/* ---- system calls that change mappings ---- */
 
 static u64 page_up(u64 n)
 {
@@ -269,8 +275,9 @@ static u64 page_up(u64 n)
 }
 
 /*
- * Replace what is mapped at @new, and move it if @gone is its old place. A region that only @new
- * maps stays in use meanwhile, so that its accesses are not forgotten.
+ * Replace the mappings at the addresses of @new by @new, and remove those at @gone, from where
+ * mremap() moved it. A region whose only mapping moves stays in use meanwhile, so its accesses are
+ * not forgotten.
  */
 static int replace(struct sync_image *m, struct sync_map *new, u64 gone, u64 gone_size)
 {
@@ -318,7 +325,7 @@ static int attached(struct sync_thread *t, const struct adept_ev_syscall *c)
 	return t->has_shared ? replace(t->image, &new, 0, 0) : 0;
 }
 
-/* Unmap all parts of the segment attached at @start. */
+/* Unmap all parts of the System V segment that was attached at @start. */
 static int detached(struct sync_image *m, u64 start)
 {
 	const struct sync_map *v;
@@ -340,7 +347,7 @@ static int moved(struct sync_image *m, const struct adept_ev_syscall *c)
 	struct sync_map new;
 	int err;
 
-	/* An old size of 0 makes a second mapping of shared memory. */
+	/* MREMAP_DONTUNMAP keeps the old mapping; so does an old size of 0. */
 	if (c->args[3] & MREMAP_DONTUNMAP)
 		size = 0;
 	if (i == m->maps.n || m->maps.v[i].start > old) {
@@ -371,7 +378,7 @@ static int protected(struct sync_image *m, const struct adept_ev_syscall *c)
 
 int sync_maps_call(struct sync_thread *t, const struct adept_ev_syscall *c)
 {
-	/* Pass on earlier accesses before the mappings change. */
+	/* Give the detector the accesses so far before the mappings change. */
 	int err = t->image->grouped ? sync_flush(t) : 0;
 
 	if (err)
@@ -401,7 +408,7 @@ int sync_maps_call(struct sync_thread *t, const struct adept_ev_syscall *c)
 	return err;
 }
 
-/* ---- addresses ---- */
+/* ---- addresses in the image and in the detector ---- */
 
 u64 sync_place(const struct sync_image *m, u64 address, u64 *left)
 {
@@ -423,7 +430,7 @@ u64 sync_place(const struct sync_image *m, u64 address, u64 *left)
 	return (u64)m->number << SYNC_NUMBER | address;
 }
 
-/* Find @place in the last mapping that contains it. */
+/* Find the address of @place, a detector address, in the last mapping that contains it. */
 static bool find(const struct sync_map *v, u32 n, u64 place, u64 *address)
 {
 	while (n--) {

@@ -3,7 +3,7 @@
 
 #include "sync.h"
 
-/* dep_process_filter.code(), called by any loader thread. */
+/* Callback dep_process_filter.code(): any loader thread calls it. */
 static u8 code(void *arg, u32 process, u64 pc)
 {
 	return sync_ask_code(arg, process, pc);
@@ -31,7 +31,7 @@ struct sync_facts *sync_facts_of(struct sync_events *f, u32 process)
 		.locked = &s->locked,
 		.spin_words = &s->spin_words,
 		.counters = &s->counters,
-		/* A live analysis reports accesses as they are, not merged. */
+		/* Live analysis reports code locations, which merged accesses do not have. */
 		.singly = f->options->found,
 	};
 	s->next = f->scopes;
@@ -48,7 +48,7 @@ const struct dep_process_filter *sync_facts_note(struct sync_events *f, u32 proc
 	return s ? &s->seen : NULL;
 }
 
-/* This includes words of futexes and thread ends, which are not locked by instructions. */
+/* Includes words that no locked instruction accesses: those of futexes and thread ends. */
 int sync_facts_learn_process(struct sync_process *p)
 {
 	const struct sync_object *o;
@@ -100,7 +100,7 @@ int sync_facts_want(struct sync_events *f)
 		if (!err)
 			err = want_known(f, s);
 		s->seen.wanted = &s->wanted;
-		/* In a group everything is analysed. */
+		/* A group of processes gets all accesses. */
 		none &= !s->raced.words && !(f->shares && f->shares->nimages);
 		if (s->raced.lost || s->locked.lost || s->spin_words.lost)
 			err = sync_no_memory();

@@ -17,7 +17,7 @@ static void put(struct sync_file_table *t)
 		free(t);
 }
 
-/* Make the table private, with room for descriptor @n. */
+/* Make the table unshared, by a copy if necessary, with room for descriptor @n. */
 static int own(struct sync_files *f, u32 n)
 {
 	struct sync_file_table *old = f->table, *new;
@@ -29,7 +29,7 @@ static int own(struct sync_files *f, u32 n)
 		room *= 2;
 	new = calloc(1, sizeof(*new) + room * sizeof(new->file[0]));
 	if (!new)
-		return dep_fail(-ENOMEM, "the race detector");
+		return dep_fail(-ENOMEM, "cannot run the race detector");
 	new->refs = 1;
 	new->room = room;
 	if (old)
@@ -101,7 +101,7 @@ void sync_files_copy(struct sync_files *to, const struct sync_files *from)
 	from->table->refs++;
 	put(to->table);
 	to->table = from->table;
-	/* File numbers of parent and child must differ from here on. */
+	/* Files opened from here on must get different numbers in parent and child. */
 	if (*last_of(to) < last)
 		*last_of(to) = last;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Maps file descriptors to open files. Both ends of a connection count as one file: data written to
- * one end is read from the other.
+ * Map of file descriptors to open files. Both ends of a connection count as one file, since data
+ * written to one end is read from the other.
  *
  * A descriptor whose open was not recorded is treated as a separate file, the same one in all
  * processes. All sockets made by socket() or accept() count as one file.
@@ -11,35 +11,38 @@
 
 #include "libdep/abi/types.h"
 
-#define SYNC_FILES_MAX	65536u	/* all descriptors from here on count as one */
+#define SYNC_FILES_MAX	65536u	/* all descriptors from SYNC_FILES_MAX - 1 on count as one */
 
 struct sync_files {
 	struct sync_file_table {
-		u32 refs;	/* processes that share it; it is copied on write */
+		/* number of processes that share the table; it is copied on write */
+		u32 refs;
 		u32 room;
-		u32 file[];	/* last file number, shared by a process group; NULL: @own */
+		u32 file[];	/* file number by descriptor; 0: open not recorded */
 	} *table;
 	u32 own;
-	u32 *last;		/* number, of all that share them; NULL: @own */
+	/* last file number given out, shared by a process group; NULL: it is @own */
+	u32 *last;
 };
 
-#define SYNC_SOCKETS	1u	/* the file for all sockets */
-#define SYNC_UNKNOWN	2u	/* file of descriptor 0 whose open was not recorded */
+#define SYNC_SOCKETS	1u	/* file number of all sockets */
+/* SYNC_UNKNOWN + n: file number of descriptor n if its open was not recorded */
+#define SYNC_UNKNOWN	2u
 
-/** sync_file() - the number of the file that @fd refers to */
+/** sync_file() - get the number of the file that descriptor @fd refers to */
 u32 sync_file(const struct sync_files *f, s64 fd);
 
-/* The next four return 0 or -ENOMEM and ignore negative descriptors. */
+/* The following functions that return int return 0 or -ENOMEM and ignore negative descriptors. */
 
-/** sync_file_new() - @fd is a new file; so is @other unless negative, the same one */
+/** sync_file_new() - @fd refers to a new file, and @other, unless negative, to the same one */
 int sync_file_new(struct sync_files *f, s64 fd, s64 other);
-/** sync_file_set() - @fd refers to @file */
+/** sync_file_set() - @fd refers to the file with number @file */
 int sync_file_set(struct sync_files *f, s64 fd, u32 file);
-/** sync_file_same() - @fd refers to the file of @like */
+/** sync_file_same() - @fd refers to the same file as descriptor @like */
 int sync_file_same(struct sync_files *f, s64 fd, s64 like);
-/** sync_file_socket() - @fd is a socket; its peer is not known */
+/** sync_file_socket() - @fd is a socket with an unknown peer */
 int sync_file_socket(struct sync_files *f, s64 fd);
-/** sync_files_copy() - a child inherits its parent's descriptors */
+/** sync_files_copy() - the child *@to inherits the descriptors of its parent *@from */
 void sync_files_copy(struct sync_files *to, const struct sync_files *from);
 void sync_files_free(struct sync_files *f);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Order between threads: releases, acquires, and barriers of all. */
+/* Order between threads: releases, acquires, joins, and barriers of all threads. */
 #include "predict_events.h"
 
 int sync_acquire(struct sync_thread *t, enum sync_object_kind kind, u64 id)
@@ -61,7 +61,9 @@ static bool is_among(const struct sync_thread *t, const struct sync_thread *o, b
 	       (!image || o->image == t->image);
 }
 
-/* Join all threads that have ended: @t may have waited for any of them. */
+/*
+ * Join all ended threads of the process, or of @t's image only: @t may have waited for any of them.
+ */
 static int join_ended(struct sync_thread *t, bool image)
 {
 	struct sync_events *f = t->sync;
@@ -90,8 +92,9 @@ int sync_barrier_all(struct sync_thread *t, bool image)
 	if (!err)
 		err = join_ended(t, image);
 	/*
-	 * In the first pass the filters of the other threads stay in their intervals, so their
-	 * later accesses may have been dropped: do not order what came before.
+	 * In the first pass the filters of other threads begin no interval here and may drop their
+	 * later accesses as redundant. Ordering the earlier accesses could then hide races, so do
+	 * not.
 	 */
 	if (f->pass == SYNC_FIRST)
 		return err;

@@ -6,9 +6,9 @@
 #include "libdep/analyze/predict/predict.h"
 #include "predict_events.h"
 
-#define LIMIT	(2ull << 30)	/* bytes, for each process */
+#define LIMIT	(2ull << 30)	/* memory limit of prediction in bytes, for each process */
 
-/* ---- processes ---- */
+/* ---- prediction of processes ---- */
 
 struct sync_thread_log *sync_thread_log_of(struct sync_events *f, u32 process)
 {
@@ -52,9 +52,9 @@ void sync_thread_logs_free(struct sync_events *f)
 	}
 }
 
-/* ---- places ---- */
+/* ---- places in the code ---- */
 
-/* Return: the number of the place; 0: no memory. */
+/* Find or add a place in the code. Return: its number; 0: no memory. */
 static u32 place_of(struct sync_thread_log *u, const u64 pc[SYNC_PLACE])
 {
 	u64 h = pc[0] ^ pc[1] << 7 ^ pc[2] << 13 ^ pc[3] << 19;
@@ -82,7 +82,7 @@ static u32 place_of_pc(struct sync_thread_log *u, u64 pc)
 	return place_of(u, (u64[SYNC_PLACE]){ pc });
 }
 
-/* The place of the innermost call by the program's own code, with its callers. */
+/* Get the place of the innermost call by the program's own code: the call and its callers. */
 u32 sync_predict_place(struct sync_thread *t, u32 depth)
 {
 	u64 pc[SYNC_PLACE] = { 0 };
@@ -98,7 +98,7 @@ u32 sync_predict_place(struct sync_thread *t, u32 depth)
 	return n ? place_of(t->process->future, pc) : 0;
 }
 
-/* 0 for locks taken to load libraries or to create threads, which are not reported. */
+/* Return: 0 for locks taken to load libraries or to create threads, which are not reported. */
 u32 sync_predict_lock_place(struct sync_thread *t, const struct sync_frame *f)
 {
 	enum dep_code code = DEP_CODE_LIBRARY;
@@ -112,7 +112,7 @@ u32 sync_predict_lock_place(struct sync_thread *t, const struct sync_frame *f)
 	return sync_predict_place(t, f->depth);
 }
 
-/* ---- accesses ---- */
+/* ---- memory accesses ---- */
 
 const struct sync_frame *sync_function_at_hand(const struct sync_thread *t)
 {
@@ -158,8 +158,9 @@ void sync_predict_report(void *arg, const struct race_found *found)
 }
 
 /*
- * The order of two racing accesses is not known, nor which one saw the other's value. So each needs
- * the other one, and all that its thread did before.
+ * For two racing accesses it is unknown which came first and which saw the other's value. So
+ * prediction treats each as needing the other and all earlier events of its thread. This function
+ * adds the needs of the current access.
  */
 static int need_before(struct sync_thread *t, u32 place)
 {
@@ -190,7 +191,10 @@ static int need_behind(struct sync_thread *t)
 	return err;
 }
 
-/* Cleanup after a cancelled wait holds the mutex again, since when is not known: stop here. */
+/*
+ * Cleanup handlers of a cancelled condition wait run with the mutex locked again, at an unknown
+ * time before. Prediction ignores the events from here on.
+ */
 void sync_predict_note(struct sync_thread *t, u64 pc, u32 flags)
 {
 	if (t->held.waiting == t->calls.level + 1 && !(flags & (RACE_SYSCALL | SYNC_OBJECT)) &&
@@ -255,9 +259,9 @@ void sync_predict_forget(struct sync_process *p, u64 address, u64 size)
 		predict_forget(p->future->predict, address, size);
 }
 
-/* ---- order ---- */
+/* ---- order of threads ---- */
 
-/* Is @o part of a lock? Locks are passed on by sync_predict_lock() and its like. */
+/* Is @o part of a pthreads lock? sync_predict_lock() and sync_predict_unlock() handle these. */
 static bool is_lock(struct sync_thread *t, const struct sync_object *o)
 {
 	return (o->kind == SYNC_WORD && sync_in_lock(t, o->id * 4)) ||
@@ -274,7 +278,7 @@ int sync_predict_acquire(struct sync_thread *t, struct sync_object *o)
 	return predict_acquire(u->predict, t->index, &o->predict, sync_predict_place(t, t->depth));
 }
 
-/* A condition wait unlocks its mutex here. */
+/* If the thread is in a condition wait, this release unlocks its mutex. */
 static int leave_for_wait(struct sync_thread *t)
 {
 	const struct sync_frame *f = sync_function_at_hand(t);

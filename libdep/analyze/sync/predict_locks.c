@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Locks and system calls, for prediction. */
+/* Locks and system calls in race prediction. */
 #include <sys/syscall.h>
 
 #include "libdep/analyze/predict/predict.h"
 #include "predict_events.h"
 
-/* Is another thread about to take the lock? It may have it already. */
+/* Is another thread in a function that takes the lock? It may have the lock already. */
 static bool others_try(const struct sync_thread *t, u64 lock)
 {
 	const struct sync_events *f = t->sync;
@@ -100,7 +100,10 @@ int sync_predict_tried(struct sync_thread *t, u64 lock, bool dead)
 	return 0;
 }
 
-/* Calls whose result does not depend on other threads, or whose order is known otherwise. */
+/*
+ * Does the result of the system call not depend on other threads, or only in a way that is known
+ * otherwise?
+ */
 static bool is_alone(u64 nr)
 {
 	static const u16 calls[] = {
@@ -121,8 +124,8 @@ static bool is_alone(u64 nr)
 }
 
 /*
- * A successful pwrite() tells the thread nothing about others. Other writes may have waited for a
- * reader (pipes, sockets), and the kind of file is not known.
+ * Is the call's result the same whatever other threads do? That of a successful pwrite() is. Other
+ * writes may have waited for a reader (pipes, sockets), and the kind of file is unknown.
  */
 static bool tells_nothing(const struct adept_ev_syscall *c)
 {

@@ -11,12 +11,13 @@
 
 #include "hooked_functions.h"
 
-/** struct sync_fork - a forked process whose first item has not come */
+/** struct sync_fork - a forked process whose first item has not come yet */
 struct sync_fork {
 	struct sync_fork *next;
 	u32 pid;
 	struct sync_image *parent;
-	u32 index;		/* detector index of its thread; RACE_NO_THREAD: not in a group */
+	/* detector index of the child's thread; RACE_NO_THREAD: not in a group */
+	u32 index;
 	struct sync_files files;
 	struct sync_maps maps;
 };
@@ -28,13 +29,13 @@ static void free_fork(struct sync_fork *k)
 	free(k);
 }
 
-/* A complete store has all processes; that of a running recording has not. */
+/* Does the store have all processes? Not while the recording runs. */
 static bool is_complete(const struct sync_events *f)
 {
 	return f->store && (f->pass != SYNC_FIRST || !f->options->live);
 }
 
-/* Can items of the process come? */
+/* Can items of process @pid, forked by image @parent, still come? */
 static bool will_be_seen(struct sync_events *f, u32 pid, u32 parent)
 {
 	const struct dep_process *all;
@@ -66,7 +67,8 @@ int sync_forked(struct sync_thread *t, u32 pid)
 	err = sync_maps_inherit(&k->maps, &t->image->maps);
 	k->index = RACE_NO_THREAD;
 	/*
-	 * Begin it here, not at its first item: until then others might count as the only thread.
+	 * Begin the child's thread at the fork. If it began at its first item, the parent could
+	 * count as the only thread until then, and its accesses would not be recorded.
 	 */
 	if (!err && t->image->grouped)
 		err = sync_flush(t);
@@ -130,7 +132,10 @@ static int begin_with(struct sync_image *m, struct sync_fork *k)
 	return sync_maps_take(m, &k->maps, k->parent->process);
 }
 
-/* The process of @m; NULL: no memory. Beyond the limit, images that share nothing are separate. */
+/*
+ * Get the process of @m: the group, if images share memory; else a process of its own. NULL: no
+ * memory. When the group is full, images that share nothing get processes of their own.
+ */
 static struct sync_process *process_for(struct sync_events *f, struct sync_image *m)
 {
 	bool group = f->shares && f->pass != SYNC_FIRST && f->shares->nimages;
@@ -144,7 +149,7 @@ static struct sync_process *process_for(struct sync_events *f, struct sync_image
 	return m->grouped ? p : sync_process_of(f, m->serial);
 }
 
-/* Set the process, facts and number of @m; 0 or -1: no memory. */
+/* Set the process, facts and number of @m. Return: 0; other: no memory. */
 static int settle(struct sync_events *f, struct sync_image *m)
 {
 	m->process = process_for(f, m);
@@ -158,7 +163,10 @@ static int settle(struct sync_events *f, struct sync_image *m)
 	return dep_word_set_each(&m->scope->raced, watch, m);
 }
 
-/* wait() refers to processes, not to images: find the first image of each. */
+/*
+ * Set the first image of @m's process, and the first image of its parent process: wait() refers to
+ * processes, not to images.
+ */
 static void give_parents(struct sync_image *m, const struct sync_image *parent)
 {
 	m->first = m->serial;
@@ -206,9 +214,9 @@ struct sync_image *sync_image_of(struct sync_events *f, const struct dep_thread 
 	return m;
 }
 
-/* ---- what orders the images of a group ---- */
+/* ---- order between the images of a group ---- */
 
-/* Order an image made by execve after the image that it replaces. */
+/* Order the first thread of an image made by execve after the image that it replaces. */
 static int replaces(struct sync_thread *t)
 {
 	const struct sync_image *m = t->image;
@@ -240,7 +248,7 @@ int sync_image_begin(struct sync_thread *t)
 		err = race_thread_begin(m->process->detector, RACE_NO_THREAD, &t->index);
 	if (!k && !err && m->grouped)
 		err = replaces(t);
-	/* The creation of this thread is in a gap: order it with all others. */
+	/* The creation of this thread was not recorded: order it with all threads of the image. */
 	if (!k && !err && m->multi)
 		err = sync_barrier_all(t, true);
 	if (k)
@@ -248,7 +256,7 @@ int sync_image_begin(struct sync_thread *t)
 	return err;
 }
 
-/* The end of a process closes its descriptors and sends SIGCHLD. */
+/* Release at the end of a process, which closes its descriptors and sends SIGCHLD. */
 static int tell_end(struct sync_thread *t)
 {
 	const struct sync_image *m = t->image, *parent = find_image(t->sync, m->creator);
@@ -266,7 +274,7 @@ static int tell_end(struct sync_thread *t)
 	return err;
 }
 
-/* Has the last thread ended? The store may have threads whose items have not come. */
+/* Has the last thread of @m ended? The store may have threads whose items have not come yet. */
 static bool is_last(struct sync_image *m)
 {
 	struct sync_events *f = m->sync;
@@ -333,7 +341,7 @@ int sync_send(struct sync_thread *t, s64 pid, u64 signo)
 	return any || err ? err : sync_release(t, SYNC_SIGNAL, sync_signal(t->image, signo));
 }
 
-/* ---- the image of an access ---- */
+/* ---- finding the image of an access ---- */
 
 int sync_image_note(struct sync_thread *t)
 {
@@ -362,7 +370,7 @@ struct sync_image *sync_image_at(const struct sync_events *f, const struct sync_
 
 	if (index < p->nof && p->of[index])
 		return p->of[index];
-	/* A thread that was created but has no items has no accesses: any image will do. */
+	/* A thread that was created but has no items has no accesses: return any image. */
 	for (m = f->images; m; m = m->next)
 		if (m->process == p)
 			break;

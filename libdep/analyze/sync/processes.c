@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Processes of a session, and their detectors. */
+/* The processes of a session, and their race detectors. */
 #include <stdlib.h>
 
 #include "predict_events.h"
@@ -9,7 +9,7 @@ static int watch(void *arg, u64 address, u64 size)
 	return race_watch(arg, address, size);
 }
 
-/* First pass: note bytes for the exact passes. */
+/* Callback of the first pass: add the bytes of a race to the candidates of the exact passes. */
 static void note_raced(void *arg, const struct race_found *found)
 {
 	struct sync_process *p = arg;
@@ -17,7 +17,7 @@ static void note_raced(void *arg, const struct race_found *found)
 	dep_word_set_add(&p->scope->raced, found->address, found->size);
 }
 
-/* First pass of a live analysis that reports pairs at once. */
+/* The same in live analysis, which also reports each pair of code locations at once. */
 static void tell_raced(void *arg, const struct race_found *found)
 {
 	struct sync_process *p = arg;
@@ -27,8 +27,9 @@ static void tell_raced(void *arg, const struct race_found *found)
 }
 
 /*
- * The first pass gets a repeated access only once. If the memory became new in between, that access
- * is forgotten, so these bytes are for the exact passes as well.
+ * Callback of the first pass: bytes were forgotten that a thread has accessed. The thread's filter
+ * may drop its next access to these bytes as redundant, so they are candidates for the exact
+ * passes.
  */
 static void note_forgotten(void *arg, u64 address, u32 size)
 {
@@ -49,7 +50,10 @@ static int make_detector(const struct sync_events *f, struct sync_process *p)
 	};
 	const struct race_ops tell = { .report = race_rows_report, .arg = p->rows };
 	const struct race_ops predict = { .report = sync_predict_report, .arg = p };
-	/* The first pass has looked at images one by one: in a group watch everything. */
+	/*
+	 * The first pass had a detector for each image, so its candidates are incomplete for a
+	 * group: watch all memory.
+	 */
 	bool exact = f->pass == SYNC_EXACT && p->serial != SYNC_GROUP;
 	int err;
 
@@ -85,7 +89,7 @@ struct sync_process *sync_process_of(struct sync_events *f, u32 serial)
 	p->serial = serial;
 	p->scope = sync_facts_of(f, serial);
 	p->rows = race_rows_create();
-	/* No prediction across processes. */
+	/* There is no race prediction for groups of processes. */
 	if (f->predict && serial != SYNC_GROUP)
 		p->future = sync_thread_log_of(f, serial);
 	if (!p->scope || !p->rows || (f->predict && serial != SYNC_GROUP && !p->future) ||
@@ -100,7 +104,10 @@ struct sync_process *sync_process_of(struct sync_events *f, u32 serial)
 	return add_known(f, p) ? NULL : p;
 }
 
-/* Images with races are needed for the report; prediction runs after the pass. */
+/*
+ * Keep images with races, which the report needs, and all images with prediction, which runs after
+ * the pass.
+ */
 int sync_process_over(struct sync_image *m)
 {
 	struct sync_process *p = m->process;

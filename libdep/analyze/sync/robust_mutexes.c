@@ -2,9 +2,10 @@
 /*
  * Robust mutexes: the kernel unlocks them when the thread that holds them ends.
  *
- * The thread registers a list head, struct robust_list_head. The list's contents are not recorded,
- * but the writes to its head are. To lock, the C library writes list_op_pending, locks the word,
- * writes the list, and clears list_op_pending. To unlock, it writes both before it unlocks.
+ * The thread registers a list head, struct robust_list_head, with the kernel. The list's contents
+ * are not recorded, but the writes to its head are. To lock, the C library writes list_op_pending,
+ * locks the word, writes the list, and clears list_op_pending. To unlock, it writes both before it
+ * unlocks.
  */
 #include <stddef.h>
 #include <linux/futex.h>
@@ -25,7 +26,7 @@ static void take(struct sync_robust *r, u64 word)
 
 	while (i < r->nheld && r->held[i] != word)
 		i++;
-	/* There is no room: replace the last one. */
+	/* If the array is full, replace the last mutex. */
 	if (i == SYNC_HELD_LOCKS)
 		i--;
 	r->held[i] = word;

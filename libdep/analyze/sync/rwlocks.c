@@ -2,17 +2,17 @@
 /*
  * Read-write locks, and the lifetime of pthreads objects.
  *
- * Readers of a lock are not ordered by it though they change the same word, so the functions are
- * followed instead of the word.
+ * Readers of a lock are not ordered by it, though they all change the same memory word. So the
+ * lock's functions are hooked, and accesses to the word are dropped.
  *
- * Each object has a byte at SYNC_OBJECTS | its address. Creating or destroying an object writes the
- * byte; using it reads the byte.
+ * Each object has a byte in the detector, at SYNC_OBJECTS | address of the object. Creating or
+ * destroying the object writes the byte; using it reads the byte.
  */
 #include <stdlib.h>
 
 #include "hooked_functions.h"
 
-/* The effect of a function on the object that is its first argument. */
+/* Does the function initialise the object that is its first argument? */
 static bool makes(u32 f)
 {
 	return f == DEP_F_MUTEX_INIT || f == DEP_F_RWLOCK_INIT || f == DEP_F_COND_INIT ||
@@ -35,7 +35,7 @@ static bool writes(u32 f)
 	return f >= DEP_F_RWLOCK_WRLOCK && f <= DEP_F_RWLOCK_CLOCKWRLOCK;
 }
 
-/* Is @lock held for reading? If so, note that it no longer is. */
+/* Did the thread hold @lock for reading? If so, remove it from the list of read-held locks. */
 static bool was_read(struct sync_thread *t, u64 lock)
 {
 	struct sync_calls *c = &t->calls;
@@ -49,7 +49,7 @@ static bool was_read(struct sync_thread *t, u64 lock)
 	return true;
 }
 
-/* ---- conditions that are destroyed while a thread waits ---- */
+/* ---- condition variables destroyed while a thread waits ---- */
 
 static int begin_wait(struct sync_thread *t, const struct sync_frame *f, u64 object)
 {
@@ -88,9 +88,9 @@ void sync_wait_over(struct sync_thread *t)
 }
 
 /*
- * End the wait of a thread that unlocks its mutex. A cancelled thread runs its cleanup handlers
- * within the wait, and a handler left by a jump never ends it. (If a C library's wait calls the
- * same unlock function, its waits end here at once.)
+ * End the condition wait of a thread that unlocks its mutex. A cancelled thread runs its cleanup
+ * handlers within the wait, and a signal handler left by a jump never ends the wait. (If the C
+ * library implements a wait by the hooked unlock function, each wait ends here at once.)
  */
 static void leave_wait(struct sync_thread *t, u64 mutex)
 {
@@ -98,7 +98,10 @@ static void leave_wait(struct sync_thread *t, u64 mutex)
 		sync_wait_over(t);
 }
 
-/* Any of the waiters may be woken, and may still be inside when the condition is destroyed. */
+/*
+ * A thread signals the condition @object: end the waits of all its waiters. Any of them may be
+ * woken, and may still be in the wait function when the condition is destroyed.
+ */
 static void wake(const struct sync_process *p, u64 object)
 {
 	u32 i;
@@ -108,7 +111,10 @@ static void wake(const struct sync_process *p, u64 object)
 			sync_wait_over(p->waiter[i]);
 }
 
-/* Report each waiter: none of them was woken, so this is a race whatever the order. */
+/*
+ * Report a race of destroying the condition @object with each waiter. No waiter was woken, so it is
+ * a race whatever the order.
+ */
 static void destroy(struct sync_thread *t, u64 object, u64 pc)
 {
 	struct sync_process *p = t->process;
@@ -136,7 +142,7 @@ static void destroy(struct sync_thread *t, u64 object, u64 pc)
 	}
 }
 
-/* ---- all functions ---- */
+/* ---- all hooked functions of locks ---- */
 
 static int about_condition(struct sync_thread *t, const struct sync_frame *f, u64 object)
 {
@@ -183,7 +189,7 @@ int sync_lock_leave(struct sync_thread *t, const struct sync_frame *f, bool know
 	err = sync_acquire(t, SYNC_WRITER, lock);
 	if (err || writes(f->function))
 		return err ? err : sync_acquire(t, SYNC_READERS, lock);
-	/* There is no room: the unlock will count as a writer's. */
+	/* If the array is full, the lock is not stored, and its unlock will count as a writer's. */
 	if (c->nread < SYNC_HELD_LOCKS)
 		c->read[c->nread++] = lock;
 	return 0;

@@ -36,12 +36,12 @@ int sync_shared_maps_add(struct sync_shared_maps *s, const struct sync_shared_ma
 	if (s->n == s->room) {
 		more = realloc(s->v, room * sizeof(*s->v));
 		if (!more)
-			return dep_fail(-ENOMEM, "shared memory");
+			return dep_fail(-ENOMEM, "cannot track shared memory");
 		s->v = more;
 		s->room = room;
 	}
 	if (sync_index_add(&s->index, hash, (u32)s->n))
-		return dep_fail(-ENOMEM, "shared memory");
+		return dep_fail(-ENOMEM, "cannot track shared memory");
 	s->v[s->n++] = *share;
 	return 0;
 }
@@ -68,7 +68,9 @@ static int by_number(const void *x, const void *y)
 	return compare(*(const u32 *)x, *(const u32 *)y);
 }
 
-/* @v map the same memory. Are there at least two mappings, one of them writable? */
+/*
+ * Is the memory that the @n mappings @v map shared: are there at least two, one of them writable?
+ */
 static bool is_shared(const struct sync_shared_map *v, size_t n)
 {
 	bool writes = false;
@@ -88,7 +90,7 @@ int sync_shared_maps_resolve(struct sync_shared_maps *s)
 	s->nimages = 0;
 	s->image = calloc(s->n + 1, sizeof(*s->image));
 	if (!s->image)
-		return dep_fail(-ENOMEM, "shared memory");
+		return dep_fail(-ENOMEM, "cannot track shared memory");
 	if (!s->n)
 		return 0;
 	qsort(s->v, s->n, sizeof(*s->v), by_key);

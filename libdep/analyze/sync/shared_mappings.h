@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Finds out which process images share memory.
+ * Find the process images that share memory.
  *
- * The first pass notes all mappings that others can share. If two mappings have the same key and
- * one is writable, their images share memory. If any images do, all images of the session form one
- * group with one detector, since any image can pass on order between the others.
+ * The first pass collects all mappings that other images can share. If two mappings have the same
+ * key and one is writable, their images share memory. If any images share memory, all images of the
+ * session form one group with one detector, since any image can pass on order between the others.
  */
 #ifndef ADEPT_ANALYZE_SYNC_SHARED_MAPPINGS_H
 #define ADEPT_ANALYZE_SYNC_SHARED_MAPPINGS_H
@@ -17,9 +17,9 @@
 
 /**
  * struct sync_key - identity of mapped memory, the same in all images
- * @dev, @inode: of a file; ADEPT_SHARED_SYSV and the id of a segment; or SYNC_ANONYMOUS and the
- *	image that mapped it first
- * @nth: number of an anonymous mapping of that image
+ * @dev: device of a file; ADEPT_SHARED_SYSV for a System V segment; SYNC_ANONYMOUS
+ * @inode: inode of the file; id of the segment; image that made the anonymous mapping
+ * @nth: number of the anonymous mapping in that image; otherwise 0
  */
 struct sync_key {
 	u64 dev, inode, nth;
@@ -27,7 +27,7 @@ struct sync_key {
 
 #define SYNC_ANONYMOUS	(~1ull)
 
-/** struct sync_shared_map - @image has mapped @key at address @at */
+/** struct sync_shared_map - @image has mapped the memory @key at address @at */
 struct sync_shared_map {
 	struct sync_key key;
 	u32 image;
@@ -35,12 +35,12 @@ struct sync_shared_map {
 	u64 at;
 };
 
-/** struct sync_shared_maps - kept from pass to pass; empty if zeroed */
+/** struct sync_shared_maps - mappings of all images; kept from pass to pass; empty if zeroed */
 struct sync_shared_maps {
 	struct sync_shared_map *v;
 	size_t n, room;
-	struct sync_index index;	/* until sync_shared_maps_resolve() */
-	u32 *image;		/* images that share memory, sorted */
+	struct sync_index index;	/* exists until sync_shared_maps_resolve() */
+	u32 *image;		/* serials of the images that share memory, sorted */
 	size_t nimages;
 };
 
@@ -54,11 +54,11 @@ static inline bool sync_key_same(const struct sync_key *a, const struct sync_key
 	return a->dev == b->dev && a->inode == b->inode && a->nth == b->nth;
 }
 
-/** sync_shared_maps_add() - before sync_shared_maps_resolve(); 0 or -ENOMEM */
+/** sync_shared_maps_add() - add a mapping, before sync_shared_maps_resolve(); 0 or -ENOMEM */
 int sync_shared_maps_add(struct sync_shared_maps *s, const struct sync_shared_map *share);
 /** sync_shared_maps_resolve() - find the images that share memory; 0 or -ENOMEM */
 int sync_shared_maps_resolve(struct sync_shared_maps *s);
-/** sync_shared_maps_has() - does @image share memory? */
+/** sync_shared_maps_has() - does the image with serial @image share memory? */
 bool sync_shared_maps_has(const struct sync_shared_maps *s, u32 image);
 void sync_shared_maps_free(struct sync_shared_maps *s);
 

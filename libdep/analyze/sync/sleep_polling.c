@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Threads that wait by sleeping and reading again.
+ * Find threads that wait by polling: they sleep and read again.
  *
  * If a thread reads the same word by the same instruction before and after a sleep, without a write
- * or synchronisation in between, it slept because of that word. One repetition is enough: the
- * number of repetitions depends on chance.
+ * or synchronisation in between, it polls that word. One repetition is enough evidence: the number
+ * of repetitions depends on chance.
  */
 #include <string.h>
 

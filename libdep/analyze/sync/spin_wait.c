@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Threads that wait by reading in a loop.
+ * Find threads that wait by reading in a loop.
  *
  * A loop that does nothing but read waits for its words to change, so threads synchronise by these
  * words. The filter finds such loops (libdep/recover/filter/filter.c), since it has all accesses.
- * Loops that sleep are found here: they do the same in each round.
+ * Loops that sleep are found here: between two sleeps they make the same accesses in each round.
  */
 #include <sys/syscall.h>
 
 #include "sync.h"
 
-#define SPINS	8	/* equal rounds that make a wait */
+#define SPINS	8	/* number of equal rounds after which a loop counts as waiting */
 
 static int spin_words(struct sync_thread *t, u64 address, u32 size)
 {
@@ -52,7 +52,10 @@ void sync_wait_page(struct sync_thread *t, const struct dep_page_accesses *j)
 	sync_poll_others(t);
 }
 
-/* A round may equal either of the last two, as in a loop that sleeps twice. */
+/*
+ * A thread slept or made another call. A round may equal either of the last two, since a loop may
+ * sleep twice.
+ */
 int sync_wait_call(struct sync_thread *t, const struct adept_ev_syscall *c)
 {
 	struct sync_round *o = &t->round;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Objects that threads synchronise by, each with a clock: words of memory and objects of the
- * kernel.
- */
+/* Synchronisation objects, each with a clock: memory words, and objects of the kernel. */
 #ifndef ADEPT_ANALYZE_SYNC_SYNC_OBJECTS_H
 #define ADEPT_ANALYZE_SYNC_SYNC_OBJECTS_H
 
@@ -10,20 +7,25 @@
 #include "libdep/analyze/races/detector.h"
 
 enum sync_object_kind {
-	SYNC_WORD,		/* aligned 4 bytes, by address / 4 */
-	SYNC_FUTEX,		/* kernel's wait queue, by address */
-	SYNC_FILE,		/* open file, by its number in struct sync_files */
-	/* close or shutdown of a file; acquired by a thread that reads its end */
+	SYNC_WORD,		/* aligned 4 bytes of memory; id: address / 4 */
+	SYNC_FUTEX,		/* wait queue in the kernel; id: address */
+	SYNC_FILE,		/* open file; id: its number in struct sync_files */
+	/*
+	 * close or shutdown of a file, acquired by a thread that reads end of file; id: as
+	 * SYNC_FILE
+	 */
 	SYNC_CLOSED,
-	SYNC_SIGNAL,		/* by sync_signal(); number 0: timers, which may send any signal */
-	SYNC_WRITER,		/* of a read-write lock, by address: released by writers */
-	SYNC_READERS,		/* of the same lock: released by readers */
-	SYNC_HEAP,		/* memory freed by an image, by its number */
-	SYNC_TRIED,		/* for prediction: past holders of a lock, by address */
-	SYNC_KERNEL,		/* for prediction, 0: system calls that may depend on each other */
-	SYNC_CHILD,		/* vfork child that has left its parent's memory, by tid */
-	SYNC_END,		/* end of an image in a group, by serial */
-	SYNC_LOCKS,		/* file locks, 0 */
+	/* signal; id: sync_signal(), where number 0 is timers, which may send any signal */
+	SYNC_SIGNAL,
+	SYNC_WRITER,		/* read-write lock, released by writers; id: address */
+	SYNC_READERS,		/* read-write lock, released by readers; id: address */
+	SYNC_HEAP,		/* heap memory freed by an image; id: number of the image */
+	SYNC_TRIED,		/* only prediction: past holders of a lock; id: address */
+	/* only prediction: system calls that may depend on each other; id: 0 */
+	SYNC_KERNEL,
+	SYNC_CHILD,		/* vfork() child that has left its parent's memory; id: tid */
+	SYNC_END,		/* end of an image in a group; id: serial */
+	SYNC_LOCKS,		/* all file locks; id: 0 */
 };
 
 struct sync_object {
@@ -35,10 +37,10 @@ struct sync_object {
 };
 
 /**
- * struct sync_objects - all objects of a process; empty if zeroed
+ * struct sync_objects - all synchronisation objects of a process; empty if zeroed
+ * @lines: Bloom filter of the cache lines that have SYNC_WORD objects
  *
- * Call sync_objects_free() before the detector is freed. A bit of @lines says that a word in a
- * cache line with that hash may be an object.
+ * Call sync_objects_free() before the detector is freed.
  */
 struct sync_objects {
 	struct sync_object **bucket;
@@ -51,7 +53,7 @@ static inline u32 sync_line_hash(u64 address)
 	return (u32)((address >> 6) * 0x9e3779b97f4a7c15ull >> 48);
 }
 
-/* Quick test: 0 if no word in the cache line of @address is an object. */
+/* Quick test, with false positives: is a word in the cache line of @address an object? */
 static inline int sync_line_marked(const struct sync_objects *o, u64 address)
 {
 	u32 h = sync_line_hash(address);
@@ -59,10 +61,10 @@ static inline int sync_line_marked(const struct sync_objects *o, u64 address)
 	return o->lines[h >> 6] >> (h & 63) & 1;
 }
 
-/** sync_object_find() - NULL if there is none */
+/** sync_object_find() - find an object; NULL: none */
 struct sync_object *sync_object_find(const struct sync_objects *o, enum sync_object_kind kind,
 				     u64 id);
-/** sync_object_get() - find or make; NULL: no memory */
+/** sync_object_get() - find or make an object; NULL: no memory */
 struct sync_object *sync_object_get(struct sync_objects *o, enum sync_object_kind kind, u64 id);
 void sync_objects_free(struct sync_objects *o, struct race_detector *d);
 

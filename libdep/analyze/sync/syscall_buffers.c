@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Memory that the kernel accesses in system calls. Buffers that a call finds in memory, such as the
- * vectors of readv(), are recorded as events before the call.
+ * Memory that the kernel accesses in system calls. Buffers whose addresses are in memory, such as
+ * the vectors of readv(), are recorded as events before the call.
  */
 #include <sys/syscall.h>
 
 #include "sync.h"
 
-/* limit for one call, also for damaged stores */
+/* maximum number of bytes accessed by one call, which damaged stores may exceed */
 #define MOST	(16u << 20)
 
 enum { READS = 1, WRITES };
 
 /*
- * @arg is the number of the argument with the address. @count is the number of the argument with
- *	the element count; RESULT: the result, but at most the argument after @arg; ONE: one
- *	element. @size is the size of an element.
+ * struct buffer - a buffer that is an argument of system call @nr
+ * @how: READS or WRITES, by the kernel
+ * @arg: number of the argument with the address
+ * @count: number of the argument with the count of elements; RESULT: the call's result, but at most
+ *	the argument after @arg; ONE: one element
+ * @size: bytes of an element
  */
 struct buffer {
 	u16 nr;
@@ -28,8 +31,8 @@ struct buffer {
 
 static const struct buffer buffers[] = {
 	/*
-	 * How much a write writes is known only at its end, which is too late: the store has it
-	 * here.
+	 * The size that a write call has written is known only after the call, but the buffer is
+	 * read before it. The store has the result at both timestamps.
 	 */
 	{ SYS_write, READS, 1, RESULT, 1 },
 	{ SYS_pwrite64, READS, 1, RESULT, 1 },
@@ -98,7 +101,7 @@ void sync_note_buffer(struct sync_thread *t, const struct adept_ev_buffer *b)
 		t->buffer[t->nbuffers++] = *b;
 }
 
-/* Access memory that may be shared in part. */
+/* Access a range of memory, parts of which may be shared with other images. */
 static int access_all(struct sync_thread *t, u64 pc, u64 address, u64 size, u32 flags)
 {
 	u64 part, place;
@@ -112,7 +115,7 @@ static int access_all(struct sync_thread *t, u64 pc, u64 address, u64 size, u32 
 	return err;
 }
 
-/* Access the recorded buffers. Each call with such buffers either reads or writes all of them. */
+/* Access the recorded buffers of the call. All buffers of a call are either read or written. */
 static int found(struct sync_thread *t, const struct adept_ev_syscall *c, u64 pc, bool enter)
 {
 	bool writes = c->nr == SYS_readv || c->nr == SYS_preadv || c->nr == SYS_preadv2 ||
@@ -137,10 +140,10 @@ static int one(struct sync_thread *t, const struct adept_ev_syscall *c, u64 pc,
 	u64 n = b->count == RESULT ? c->result : b->count == ONE ? 1 : c->args[b->count];
 	u64 address = c->args[b->arg];
 
-	/* With MSG_TRUNC the result is the size of the message, which may exceed the buffer. */
+	/* With MSG_TRUNC the result is the size of the message, which may exceed the buffer's. */
 	if (b->count == RESULT && n > c->args[b->arg + 1])
 		n = c->args[b->arg + 1];
-	/* NULL, or not an address of user space. */
+	/* Skip NULL and addresses outside of user space. */
 	if (!address || address >> 47)
 		return 0;
 	n = n < MOST / b->size ? n * b->size : MOST;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Order by system calls.
+ * Order of threads by system calls.
  *
- * A call that can let another thread continue releases before it. A call that can have waited
- * acquires after it, if it succeeded.
+ * A call that can let another thread continue releases before the call. A call that can have waited
+ * acquires after the call, if it succeeded.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -43,14 +43,14 @@ static int futex(struct sync_thread *t, const struct adept_ev_syscall *c, bool e
 	u64 word = sync_at(t, c->args[0]);
 	bool waits = waits_for_word(op);
 	/*
-	 * In the first pass the beginning of a wait may be emitted though the call never returns.
-	 * So the word becomes an object only after the call.
+	 * In live analysis, the first pass may get the beginning of a wait that never returns. So
+	 * in the first pass the word becomes an object only after the call.
 	 */
 	bool known = enter != (waits && t->sync->pass == SYNC_FIRST);
 
 	if (t->muted)
 		return 0;
-	/* Threads wait for the word to change: it is an object, however it is changed. */
+	/* Threads wait for the word to change, so it is an object, however it is changed. */
 	if (known && !sync_object_get(&t->process->objects, SYNC_WORD, word / 4))
 		return -ENOMEM;
 	if (enter && op == FUTEX_UNLOCK_PI)
@@ -59,13 +59,13 @@ static int futex(struct sync_thread *t, const struct adept_ev_syscall *c, bool e
 		return enter ? sync_release(t, SYNC_FUTEX, word) : 0;
 	if (enter)
 		return 0;
-	/* The kernel locks and unlocks PI futexes itself. */
+	/* The kernel itself locks and unlocks PI futexes, by changing the word. */
 	if (op == FUTEX_LOCK_PI && !failed(c))
 		return sync_acquire(t, SYNC_WORD, word / 4);
 	return failed(c) ? 0 : sync_acquire(t, SYNC_FUTEX, word);
 }
 
-/* Bit 0: the call writes to descriptor @*fd; bit 1: it reads from it. */
+/* Return: bit 0: the call writes to descriptor *@fd; bit 1: it reads from *@fd. */
 static int moves_data(const struct adept_ev_syscall *c, s64 *fd)
 {
 	*fd = (s32)c->args[0];
@@ -93,7 +93,7 @@ static int moves_data(const struct adept_ev_syscall *c, s64 *fd)
 	return dep_call_receives(c->nr) ? 2 : 0;
 }
 
-/* Release the signals that a call sends or will send. */
+/* Release to the signals that a call sends, or that its timer will send. */
 static int send_signals(struct sync_thread *t, const struct adept_ev_syscall *c)
 {
 	switch (c->nr) {
@@ -102,7 +102,7 @@ static int send_signals(struct sync_thread *t, const struct adept_ev_syscall *c)
 		return sync_send(t, (s32)c->args[0], c->args[1]);
 	case SYS_tkill:
 	case SYS_pidfd_send_signal:
-		/* The process of the thread or of the descriptor is not known. */
+		/* The process that the thread or the descriptor belongs to is unknown. */
 		return sync_send(t, 0, c->args[1]);
 	case SYS_tgkill:
 	case SYS_rt_tgsigqueueinfo:
@@ -125,7 +125,10 @@ static bool waits_for_any(const struct adept_ev_syscall *c)
 	return c->nr == SYS_epoll_wait || c->nr == SYS_epoll_pwait || c->nr == SYS_epoll_pwait2;
 }
 
-/* Locks between processes. The locked range is in memory and not recorded. */
+/*
+ * Is it a call that locks or unlocks a file? The locked range is not recorded, so all file locks
+ * count as one.
+ */
 static bool locks_file(const struct adept_ev_syscall *c)
 {
 	return c->nr == SYS_flock ||
@@ -133,7 +136,7 @@ static bool locks_file(const struct adept_ev_syscall *c)
 				       c->args[1] == F_OFD_SETLK || c->args[1] == F_OFD_SETLKW));
 }
 
-/* All signalfds count as one file. */
+/* @fd is a new signalfd. All signalfds count as one file. */
 static int signal_file_made(struct sync_thread *t, s64 fd)
 {
 	struct sync_files *f = &t->image->files;
@@ -193,8 +196,9 @@ static int unmap_own(struct sync_thread *t, u64 pc, u64 place, u64 size)
 	if (!err)
 		err = sync_flush(t);
 	/*
-	 * Not for stacks that the C library unmaps when it creates or ends threads: only its
-	 * internal locks order these, and they do not order the program's accesses.
+	 * Unmapping counts as a write, but not for stacks that the C library unmaps when it creates
+	 * or ends threads: only its internal locks order these, and they do not order the program's
+	 * accesses.
 	 */
 	if (!err && !t->muted && !t->in_library &&
 	    sync_code(t->sync, t->image, pc) != DEP_CODE_LOADER)
@@ -213,7 +217,10 @@ static int map_own(struct sync_thread *t, u64 pc, u64 place, u64 size)
 	return sync_forget(t, place, size);
 }
 
-/* Memory shared with other images is neither gone nor new when one of them maps or unmaps it. */
+/*
+ * Call @f for the private parts of a range. Shared memory is neither gone nor new when one of its
+ * images unmaps or maps it.
+ */
 static int each_own(struct sync_thread *t, u64 pc, u64 address, u64 size,
 		    int (*f)(struct sync_thread *t, u64 pc, u64 place, u64 size))
 {
@@ -245,9 +252,9 @@ static int unmap(struct sync_thread *t, const struct adept_ev_syscall *c, u64 pc
 }
 
 /*
- * Calls that may wait without end and whose beginning does not depend on their result. At their
- * beginning they only access memory and descriptors. A descriptor is used, and a timeout is read,
- * even if the call fails later.
+ * May the system call wait without end, and is its beginning independent of its result? At the
+ * beginning such a call only accesses memory and descriptors. It uses a descriptor and reads a
+ * timeout even if it fails later.
  */
 static bool is_foreseen(u32 nr, u64 second)
 {
@@ -303,12 +310,12 @@ int sync_call_enter(struct sync_thread *t, const struct adept_ev_syscall *c, u64
 	if (!err && moves & 1 && !failed(c))
 		err = sync_release(t, ends_file(c) ? SYNC_CLOSED : SYNC_FILE,
 				   sync_file(&t->image->files, fd));
-	/* Data of an epoll set comes from its files: treat it as one of them. */
+	/* The data of an epoll set comes from its files: treat the set as the file just added. */
 	if (!err && c->nr == SYS_epoll_ctl)
 		err = sync_file_same(&t->image->files, (s32)c->args[0], (s32)c->args[2]);
 	if (!err)
 		err = send_signals(t, c);
-	/* Locking and unlocking both release. */
+	/* Both locking and unlocking a file release. */
 	t->image->locks |= locks_file(c);
 	if (!err && t->image->grouped &&
 	    (locks_file(c) || (c->nr == SYS_close && t->image->locks)))
@@ -318,7 +325,10 @@ int sync_call_enter(struct sync_thread *t, const struct adept_ev_syscall *c, u64
 	return err;
 }
 
-/* poll() and select() write the ready descriptors to memory, which is not recorded: acquire all. */
+/*
+ * Acquire after a system call that waited. poll() and select() write the ready descriptors to
+ * memory, which is not recorded, so they acquire from all files.
+ */
 static int waited(struct sync_thread *t, const struct adept_ev_syscall *c)
 {
 	int err;
@@ -347,7 +357,7 @@ static int waited(struct sync_thread *t, const struct adept_ev_syscall *c)
 	case SYS_wait4:
 		return c->result ? sync_waited(t, (u32)c->result) : 0;
 	case SYS_waitid:
-		/* waitid() writes the pid to memory. */
+		/* waitid() returns the pid in memory, which is not recorded. */
 		return sync_waited(t, c->args[0] == P_PID ? (u32)c->args[1] : 0);
 	}
 	return 0;
@@ -369,7 +379,7 @@ int sync_call_leave(struct sync_thread *t, const struct adept_ev_syscall *c, u64
 	moves = moves_data(c, &fd);
 	if (!err && moves & 2)
 		err = sync_acquire(t, SYNC_FILE, sync_file(&t->image->files, fd));
-	/* End of file is read after all data. */
+	/* A read of end of file comes after the other end was closed. */
 	if (!err && moves & 2 && (!c->result || waits_for_any(c)))
 		err = sync_acquire(t, SYNC_CLOSED, sync_file(&t->image->files, fd));
 	if (!err)

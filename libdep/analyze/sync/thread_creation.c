@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Stacks of the creation of requested threads. */
+/* Call stacks at which requested threads were created. */
 #include <stdlib.h>
 
 #include "sync.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Threads of a session. */
+/* The threads of a session: creation, begin and end. */
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +63,10 @@ int sync_stack(struct sync_process *p, u64 start, u64 size)
 	return 0;
 }
 
-/* A stack may be reused after its thread has ended; @child_tid is in it. */
+/*
+ * Forget accesses to the stack of the thread that @t creates, which may have been the stack of an
+ * ended thread. The stack is that which contains @child_tid.
+ */
 static int forget_stack(const struct sync_thread *t, u64 child_tid)
 {
 	struct sync_process *p = t->process;
@@ -114,7 +117,7 @@ int sync_thread_created(struct sync_thread *t, const struct adept_ev_fork *ev)
 	p->child[p->nchildren].index = index;
 	p->child[p->nchildren].flags = ev->flags;
 	p->child[p->nchildren++].child_tid = child_tid;
-	/* A thread that waits for the child's end reads this word. */
+	/* The word at @child_tid is an object: a thread that waits for the child's end reads it. */
 	if (child_tid && !sync_object_get(&p->objects, SYNC_WORD, child_tid / 4))
 		return sync_no_memory();
 	return 0;
@@ -161,7 +164,7 @@ int sync_thread_ended(struct sync_thread *t)
 	for (i = 0; i < p->nchildren && !err; i++) {
 		if (p->child[i].index != t->index)
 			continue;
-		/* The parent of a vfork waits for this. */
+		/* The parent waits in vfork() for this release. */
 		if (t->vforked)
 			err = sync_release(t, SYNC_CHILD, t->tid);
 		if (!err && p->child[i].child_tid)
