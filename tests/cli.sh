@@ -135,7 +135,9 @@ for c in module status sessions metrics; do
 done
 expect 2 "" "which session" "$depctl" stop
 expect 2 "" "which process" "$depctl" attach --dry
-expect 2 "" "cannot be recorded yet; --dry" "$depctl" attach 1
+expect 2 "" "json needs --dry" "$depctl" attach --json 1
+expect 2 "" "excludes -o" "$depctl" attach --dry -o x 1
+expect 2 "" "for must be a number" "$depctl" attach --for 0 1
 expect 2 "" "PID must be a number" "$depctl" attach --dry x
 expect 2 "" "must be a number from 1" "$depctl" stop 0
 expect 2 "" "must be a number" "$depctl" stop 1 all

@@ -502,6 +502,49 @@ static inline u64 adept_chunk_off(const struct adept_session *s, u32 slot, u32 i
 }
 
 /**
+ * struct adept_attached - a thread of a running process that the engine is put into
+ *
+ * The injector writes @tid before the engine starts, and the rest before the thread continues at
+ * adept_entries.thread.
+ *
+ * @regs:	application registers, hardware order
+ * @mask:	its signal mask
+ * @call:	the system call that the stop has interrupted, with a restart code of the kernel in
+ *		rax; -1: it was not in a call
+ * @tls:	written by the engine: value of rdi at adept_entries.thread
+ */
+struct adept_attached {
+	u64 regs[16];
+	u64 rip, rflags, fs_base, gs_base;
+	u64 mask;
+	s64 call;
+	u64 tls;
+	u32 tid, unused;
+};
+
+/**
+ * struct adept_entries - offsets in the engine image, directly after struct adept_boot
+ * @start:	its first instruction
+ * @thread:	first instruction of each thread of a running process, after @ready
+ * @ready, @failed: int3 instructions at which the first thread of a running process stops: the
+ *		engine is ready for all threads, or has changed nothing
+ */
+struct adept_entries {
+	u64 start, thread, ready, failed;
+};
+
+/**
+ * struct adept_caught_pc - an instruction that the injector has replaced by int3
+ *
+ * A thread that is in a system call at the attach stops there when the call returns.
+ */
+struct adept_caught_pc {
+	u64 pc;
+	u64 byte;		/* what is there */
+};
+#define ADEPT_CAUGHT_PCS 32u
+
+/**
  * struct adept_boot - parameters from the injector, at the start of the engine image
  *
  * At the image's entry rdi has the address of this structure.  rsp is the application's; the
@@ -526,8 +569,12 @@ struct adept_boot {
 	u64 fsgsbase;		/* 1: the kernel preserves what wrgsbase writes (HWCAP2_FSGSBASE) */
 	u32 ns;			/* ADEPT_NS_* */
 	u32 domain;		/* 1 + slot of the domain's founder; 0: in no domain */
-	u32 unused;
+	u32 nattached;		/* attach to a running process: number of its threads */
 	u32 ptracer;		/* pid that children must permit to trace them (Yama), 0: none */
+	u64 attached;		/* address of struct adept_attached[nattached] */
+	u64 attached_size;	/* size of that mapping */
+	u64 ncaught;		/* number of instructions in @caught */
+	struct adept_caught_pc caught[ADEPT_CAUGHT_PCS];
 	/*
 	 * Private copy of the session's first page.  All sizes and offsets are taken from here,
 	 * because processes with fewer rights can write to the shared page.

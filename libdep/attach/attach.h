@@ -68,4 +68,27 @@ struct dep_attach_probe {
 int dep_attach_probe(struct dep_attach_probe *p, pid_t pid, struct dep_why *why);
 void dep_attach_probe_free(struct dep_attach_probe *p);
 
+/**
+ * struct dep_attach_cost - what an attach has cost the process
+ * @stop_ns:	from the first request to stop until the last thread was let go
+ * @threads:	how many were taken
+ */
+struct dep_attach_cost {
+	u64 stop_ns;
+	u32 threads;
+};
+
+/**
+ * dep_attach_running() - put the engine into a running process
+ *
+ * Threads in system calls that a stop would end cannot be taken: the attach is tried again for 2
+ * seconds.  The caller needs the rights that ptrace(2) asks for; the process must have the
+ * privileges of @target.
+ *
+ * Return: 0 or a negative errno, with the reason in @why; then the process runs natively.
+ * -EAGAIN: later it may succeed.
+ */
+int dep_attach_running(const struct dep_target *target, pid_t pid, struct dep_injected *out,
+		       struct dep_attach_cost *cost, struct dep_why *why);
+
 #endif

@@ -64,8 +64,30 @@ static bool futex_restarts(u64 op)
 	       op == FUTEX_LOCK_PI2;
 }
 
+/* After a stop these return EINTR.  Without a time-out they can be made again as they were. */
+static bool waits_for_ever(s64 nr, const u64 args[6])
+{
+	switch (nr) {
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+		return (s32)args[3] < 0;
+	case SYS_epoll_pwait2:
+		return !args[3];
+	case SYS_semop:
+		return true;
+	case SYS_semtimedop:
+		return !args[3];
+	case SYS_rt_sigtimedwait:
+		return !args[2];
+	default:
+		return false;
+	}
+}
+
 bool call_restarts(int proc, s64 nr, const u64 args[6])
 {
+	if (waits_for_ever(nr, args))
+		return true;
 	switch (nr) {
 	case SYS_nanosleep:
 	case SYS_clock_nanosleep:

@@ -3,9 +3,11 @@
 #ifndef ADEPT_ATTACH_INTERNAL_H
 #define ADEPT_ATTACH_INTERNAL_H
 
+#include <sys/user.h>
 #include <time.h>
 
 #include "attach.h"
+#include "libdep/inject/running.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -24,7 +26,8 @@ enum { UNTRACED, WATCHED, ASKED, STOPPED };
  * call_restarts() - does a stop leave this blocked call as it is?
  * @proc: dep_proc_open() of the process
  *
- * Return: true if the kernel is known to restart it with its time-out unchanged.
+ * Return: true if the kernel is known to restart it with its time-out unchanged, or if it has none
+ * and can be made again.
  */
 bool call_restarts(int proc, s64 nr, const u64 args[6]);
 /**
@@ -42,12 +45,15 @@ bool call_is_vfork(s64 nr, const u64 args[6]);
  * struct scan - the threads of a process
  * @thread:	an array of DEP_ATTACH_THREADS, of which @n are used
  * @proc:	dep_proc_open() of the process
+ * @late:	the injection, if it has succeeded: the threads in it that are late are still
+ *		traced, all others are released
  */
 struct scan {
 	pid_t pid;
 	int proc;
 	struct dep_attach_thread *thread;
 	u32 n;
+	struct dep_attaching *late;
 };
 
 /**
@@ -70,6 +76,49 @@ struct dep_attach_thread *scan_find(const struct scan *s, pid_t tid, u32 *at);
  */
 int scan_look(const struct scan *s, pid_t tid, struct dep_attach_thread *now);
 
+/* ---- tracer.c ---- */
+
+/** tracer_fn - what a tracer does; @s is empty, and its threads are released afterwards */
+typedef void tracer_fn(void *arg, struct scan *s);
+
+/** tracer_memory() - memory that a tracer shares with its caller, zeroed; NULL on failure */
+void *tracer_memory(size_t size, struct dep_why *why);
+/**
+ * tracer_run() - call @f in a new process
+ * @kill_ms: kill that process if @f does not return in time, or if the caller ends; 0: do neither
+ *
+ * Does not wait for release_finish() if that takes long.  Return: 0 if the process was made.
+ */
+int tracer_run(tracer_fn *f, void *arg, unsigned int kill_ms, struct dep_why *why);
+
+/* ---- take.c ---- */
+
+/**
+ * take_state() - read with which registers a stopped thread would go on without the stop
+ *
+ * Return: 0; -EAGAIN: its call has transferred only a part of its data; -ESRCH: it has ended.
+ */
+int take_state(const struct scan *s, struct dep_running *r);
+
+/* ---- late.c ---- */
+
+/** late_blocks_trap() - does this thread block SIGTRAP? */
+bool late_blocks_trap(const struct scan *s, pid_t tid);
+/** late_still_wait() - are all threads that were not stopped still in the calls they were in? */
+bool late_still_wait(const struct scan *s);
+/**
+ * late_first() - if no thread was stopped: wait until the first one returns from its call
+ *
+ * Its state is put into @a.  False if that does not come in time.
+ */
+bool late_first(struct scan *s, struct dep_attaching *a);
+/** late_undo() - with the int3 instructions gone: let threads go on that have met them */
+void late_undo(struct scan *s, const struct dep_attaching *a);
+/** late_is_long() - are there threads to be taken late? */
+bool late_is_long(const struct scan *s);
+/** late_finish() - take them when their calls return, which may take any time */
+void late_finish(const struct scan *s);
+
 /* ---- refuse.c ---- */
 
 /** refuse_process() - 0, or the reason why this process cannot be attached to */
@@ -88,6 +137,25 @@ int refuse_seize(const struct scan *s, pid_t tid, int err, struct dep_why *why);
 int stop_all(struct scan *s, struct timespec *begun, struct dep_why *why);
 
 /* ---- release.c ---- */
+
+/** enum damage - what a stop has done to a system call */
+enum damage {
+	DAMAGE_NONE,	/* nothing, or what the kernel undoes when the thread goes on */
+	DAMAGE_EINTR,	/* ended it with EINTR: the thread can make the call again */
+	DAMAGE_SHORT,	/* ended it with a part of its data transferred */
+};
+
+/**
+ * release_damage() - has the stop ended the thread's system call?
+ * @sig: the signal that the thread is about to receive; 0: none
+ * @regs: its registers
+ */
+enum damage release_damage(const struct scan *s, pid_t tid, int sig,
+			   const struct user_regs_struct *regs);
+/** release_call_again() - set registers after a system call to those before it */
+void release_call_again(struct user_regs_struct *regs);
+/** release_signal() - the signal that a thread stopped with @status is about to receive, or 0 */
+int release_signal(int status);
 
 /**
  * release_settle() - wait until a thread that an ignored signal has woken has stopped

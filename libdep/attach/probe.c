@@ -8,15 +8,10 @@
  *					finish calls that were cut short; exit
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -25,6 +20,7 @@
 
 /** struct shared - results; written by the tracer, read by the caller when they are ready */
 struct shared {
+	pid_t pid;
 	int err;
 	struct dep_why why;
 	u64 stop_ns;
@@ -46,6 +42,8 @@ static int probe(struct shared *r, struct scan *s)
 	struct timespec begun;
 	int err;
 
+	s->pid = r->pid;
+	s->thread = r->thread;
 	s->proc = dep_proc_open(s->pid);
 	if (s->proc < 0)
 		return dep_inject_error(&r->why, ESRCH, "There is no process %d.", s->pid);
@@ -61,52 +59,11 @@ static int probe(struct shared *r, struct scan *s)
 	return err;
 }
 
-static void run_tracer(struct shared *r, pid_t pid, pid_t caller, int ready)
+static void run_probe(void *arg, struct scan *s)
 {
-	struct scan s = { .pid = pid, .thread = r->thread };
-	sigset_t none;
+	struct shared *r = arg;
 
-	/* It may outlive the caller, whose output somebody may read to its end. */
-	for (int fd = 0, null = open("/dev/null", O_RDWR); fd < 3 && null >= 0; fd++)
-		dup2(null, fd);
-	/* The caller's signals are not ours. */
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != caller)
-		_exit(1);
-	r->err = probe(r, &s);
-	if (release_is_long(&s)) {
-		/* The caller does not wait for this. */
-		prctl(PR_SET_PDEATHSIG, 0);
-		setsid();
-		if (write(ready, "", 1) != 1)
-			_exit(1);
-	}
-	release_finish(&s);
-	_exit(0);
-}
-
-/*
- * Wait for the tracer's end, or for a byte which says that its results are there; kill it if
- * neither comes in time.
- */
-static void await(pid_t tracer, int ready)
-{
-	struct pollfd p = { .fd = ready, .events = POLLIN };
-	bool goes_on;
-	char byte;
-	int n;
-
-	do
-		n = poll(&p, 1, PROBE_MS);
-	while (n < 0 && errno == EINTR);
-	if (n <= 0)
-		kill(tracer, SIGKILL);
-	/* One that still has calls to finish becomes a zombie until the caller ends. */
-	goes_on = n > 0 && read(ready, &byte, 1) == 1;
-	while (!goes_on && waitpid(tracer, NULL, 0) < 0 && errno == EINTR)
-		;
+	r->err = probe(r, s);
 }
 
 /* Threads that ended meanwhile are left out. */
@@ -130,38 +87,24 @@ static int take_results(struct dep_attach_probe *p, const struct shared *r)
 
 int dep_attach_probe(struct dep_attach_probe *p, pid_t pid, struct dep_why *why)
 {
-	pid_t caller = getpid(), tracer;
-	int err, ready[2];
 	struct shared *r;
+	int err;
 
 	memset(p, 0, sizeof(*p));
-	if (pid <= 0 || pid == caller)
+	if (pid <= 0 || pid == getpid())
 		return dep_inject_error(why, EINVAL, "Invalid process number %d.", pid);
-	r = mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE,
-		 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (r == MAP_FAILED)
-		return dep_inject_error(why, errno, "No memory: %m.");
+	r = tracer_memory(sizeof(*r), why);
+	if (!r)
+		return -ENOMEM;
+	r->pid = pid;
 	r->err = -EAGAIN;
 	snprintf(r->why.text, sizeof(r->why.text),
 		 "The threads of process %d could not be stopped in time; try again.", pid);
-	if (pipe2(ready, O_CLOEXEC)) {
-		err = dep_inject_error(why, errno, "No tracer can be made: %m.");
-		goto unmap;
-	}
-	tracer = fork();
-	if (!tracer)
-		run_tracer(r, pid, caller, ready[1]);
-	close(ready[1]);
-	if (tracer < 0) {
-		err = dep_inject_error(why, errno, "No tracer can be made: %m.");
-	} else {
-		await(tracer, ready[0]);
-		err = r->err ? dep_inject_error(why, -r->err, "%s", r->why.text) : 0;
-		if (!err && take_results(p, r))
-			err = dep_inject_error(why, ENOMEM, "No memory.");
-	}
-	close(ready[0]);
-unmap:
+	err = tracer_run(run_probe, r, PROBE_MS, why);
+	if (!err && r->err)
+		err = dep_inject_error(why, -r->err, "%s", r->why.text);
+	if (!err && take_results(p, r))
+		err = dep_inject_error(why, ENOMEM, "No memory.");
 	munmap(r, sizeof(*r));
 	return err;
 }

@@ -96,9 +96,7 @@ static u64 whole_of(const struct user_regs_struct *r)
 /* Make the thread execute the syscall instruction again, with the registers before the call. */
 static int make_call(pid_t tid, struct user_regs_struct *regs)
 {
-	regs->rip -= SYSCALL_SIZE;
-	regs->rax = regs->orig_rax;
-	regs->orig_rax = (u64)-1;
+	release_call_again(regs);
 	return ptrace(PTRACE_SETREGS, tid, NULL, regs) ? -errno : 0;
 }
 
@@ -122,10 +120,30 @@ static bool go_on(pid_t tid, struct user_regs_struct *regs)
 	return true;
 }
 
-/* The signal that a thread with this status was about to receive; 0: none. */
-static int signal_of(int status)
+int release_signal(int status)
 {
 	return status >> 16 ? 0 : WSTOPSIG(status);
+}
+
+enum damage release_damage(const struct scan *s, pid_t tid, int sig,
+			   const struct user_regs_struct *regs)
+{
+	/* Outside of calls orig_rax is negative. */
+	if ((s64)regs->orig_rax < 0)
+		return DAMAGE_NONE;
+	if ((s64)regs->rax == -EINTR && call_may_repeat((s64)regs->orig_rax) &&
+	    !runs_handler(s, tid, sig))
+		return DAMAGE_EINTR;
+	if (!sig && (s64)regs->rax > 0 && regs->rax < whole_of(regs) && !runs_handler(s, tid, 0))
+		return DAMAGE_SHORT;
+	return DAMAGE_NONE;
+}
+
+void release_call_again(struct user_regs_struct *regs)
+{
+	regs->rip -= SYSCALL_SIZE;
+	regs->rax = regs->orig_rax;
+	regs->orig_rax = (u64)-1;
 }
 
 /* Undo what the stop did to a call.  True if the thread runs and is still traced. */
@@ -133,16 +151,17 @@ static bool mend_call(const struct scan *s, pid_t tid, int sig)
 {
 	struct user_regs_struct regs;
 
-	/* Outside of calls orig_rax is negative. */
-	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) || (s64)regs.orig_rax < 0)
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs))
 		return false;
-	if ((s64)regs.rax == -EINTR && call_may_repeat((s64)regs.orig_rax) &&
-	    !runs_handler(s, tid, sig))
+	switch (release_damage(s, tid, sig, &regs)) {
+	case DAMAGE_EINTR:
 		make_call(tid, &regs);
-	else if (!sig && (s64)regs.rax > 0 && regs.rax < whole_of(&regs) &&
-		 !runs_handler(s, tid, 0))
+		return false;
+	case DAMAGE_SHORT:
 		return go_on(tid, &regs);
-	return false;
+	default:
+		return false;
+	}
 }
 
 /* Is no signal pending for the process that may wake a thread? */
@@ -199,7 +218,7 @@ bool release_is_long(const struct scan *s)
 
 static void release(const struct scan *s, const struct dep_attach_thread *t)
 {
-	int sig = signal_of(t->status);
+	int sig = release_signal(t->status);
 
 	if (!mend_call(s, t->tid, sig))
 		ptrace(PTRACE_DETACH, t->tid, NULL, (long)sig);
@@ -210,7 +229,7 @@ void release_all(struct scan *s)
 	u32 i;
 
 	for (i = 0; i < s->n; i++)
-		if (s->thread[i].was_stopped == STOPPED)
+		if (s->thread[i].tid && s->thread[i].was_stopped == STOPPED)
 			release(s, &s->thread[i]);
 }
 

@@ -11,6 +11,8 @@ image_start:
 	call	boot_main
 	test	%rax, %rax
 	jnz	gate_enter
+	cmpl	$0, boot+BOOT_NATTACHED(%rip)
+	jne	attach_failed
 	/* Run natively: restore the state that the injector found. */
 	pushq	boot+BOOT_RFLAGS(%rip)
 	popfq
@@ -31,5 +33,13 @@ image_start:
 	mov	boot+BOOT_REGS+112(%rip), %r14
 	mov	boot+BOOT_REGS+120(%rip), %r15
 	jmp	*boot+BOOT_RIP(%rip)
+
+/* The injector waits here: see struct adept_entries. */
+	.globl	attach_ready
+attach_ready:
+	int3
+	.globl	attach_failed
+attach_failed:
+	int3
 
 	.section .note.GNU-stack, "", @progbits

@@ -3,6 +3,7 @@
 #include "libdep/engine/base/runtime.h"
 #include "libdep/engine/translate/code_map.h"
 #include "libdep/engine/base/rlimit.h"
+#include "libdep/engine/os/attach.h"
 #include "libdep/engine/os/sigframe.h"
 #include "libdep/engine/os/signal.h"
 #include "libdep/engine/os/syscall.h"
@@ -13,13 +14,16 @@
 #include "libdep/engine/translate/translate.h"
 #include "libdep/engine/translate/dispatch.h"
 
-/* Beginning of the engine image: the boot parameters, then the offset of its first instruction. */
+/* Beginning of the engine image: the boot parameters, then struct adept_entries. */
 __attribute__((used)) static void image_head(void)
 {
 	__asm__ volatile(".pushsection .boot, \"aw\"\n"
 			 "	.globl boot\n"
 			 "boot:	.zero %c0\n"
 			 "	.quad image_start - boot\n"
+			 "	.quad thread_attached - boot\n"
+			 "	.quad attach_ready - boot\n"
+			 "	.quad attach_failed - boot\n"
 			 "	.popsection"
 			 : : "i"(sizeof(struct adept_boot)));
 }
@@ -39,6 +43,7 @@ static u8 *run_natively(void)
  * Initialise the engine.  Runs on the boot stack, before the gs base is set.
  *
  * Return: the code cache address to enter; NULL: run the program natively, nothing was changed.
+ * Does not return in a process that runs already: see struct adept_entries.
  */
 u8 *boot_main(struct adept_boot *b)
 {
@@ -55,6 +60,8 @@ u8 *boot_main(struct adept_boot *b)
 	arena_init();
 	landing_init();
 	dispatch_init(&handlers);
+	if (b->nattached)
+		attach_prepare((struct adept_attached *)b->attached, b->nattached);
 	t = thread_first();
 	set_gs_base(t);
 	signal_init(t);

@@ -49,20 +49,22 @@ static bool parse_map(const char *line, struct dep_map *m)
 {
 	unsigned long long start, end, ino;
 	unsigned int major, minor;
+	char perms[5];
 
-	if (sscanf(line, "%llx-%llx %*4s %*x %x:%x %llu", &start, &end, &major, &minor,
-		   &ino) != 5 || start >= end)
+	if (sscanf(line, "%llx-%llx %4s %*x %x:%x %llu", &start, &end, perms, &major, &minor,
+		   &ino) != 6 || start >= end)
 		return false;
 	m->start = start;
 	m->end = end;
 	m->dev = makedev(major, minor);
 	m->ino = ino;
+	m->exec = perms[2] == 'x';
 	return true;
 }
 
 /*
- * Keep lines of code, of the first page of files, and of the stack. A name that does not fit is
- * cut.
+ * Keep lines of code, of the first page of files, of shared memory and of the stack. A name that
+ * does not fit is cut.
  */
 static int keep_line(struct dep_address_space *s, const char *line)
 {
@@ -73,7 +75,7 @@ static int keep_line(struct dep_address_space *s, const char *line)
 
 	if (sscanf(line, "%*x-%*x %4s %llx %*x:%*x %llu %n", perms, &offset, &ino, &named) != 3)
 		return 0;
-	if (perms[2] != 'x' && (!ino || offset) && !strstr(line, "[stack]"))
+	if (perms[2] != 'x' && perms[3] != 's' && (!ino || offset) && !strstr(line, "[stack]"))
 		return 0;
 	if (s->text_len + len >= DEP_ADDRESS_SPACE_TEXT)
 		len = (size_t)named;
@@ -152,11 +154,19 @@ static int read_auxv(struct dep_address_space *s, int proc)
 	return 0;
 }
 
-/* Field 47 of /proc/PID/stat; the name in field 2 may contain anything. */
-static int read_brk(struct dep_address_space *s, int proc)
+/* Field @wanted of the line in @p, which begins with field 2, whose name may have blanks. */
+static u64 stat_field(char *p, int wanted)
+{
+	p = strrchr(p, ')');
+	for (int field = 2; p && field < wanted; field++)
+		p = strchr(p + 1, ' ');
+	return p ? strtoull(p, NULL, 10) : 0;
+}
+
+static int read_stat(struct dep_address_space *s, int proc)
 {
 	FILE *f = dep_proc_file(proc, "stat");
-	char buf[2048], *p;
+	char buf[2048];
 	size_t n;
 
 	if (!f)
@@ -164,10 +174,8 @@ static int read_brk(struct dep_address_space *s, int proc)
 	n = fread(buf, 1, sizeof(buf) - 1, f);
 	fclose(f);
 	buf[n] = '\0';
-	p = strrchr(buf, ')');
-	for (int field = 2; p && field < 47; field++)
-		p = strchr(p + 1, ' ');
-	s->brk = p ? strtoull(p, NULL, 10) : 0;
+	s->start_stack = stat_field(buf, 28);
+	s->brk = stat_field(buf, 47);
 	return 0;
 }
 
@@ -216,6 +224,36 @@ bool dep_address_space_is_free(const struct dep_address_space *s, u64 start, u64
 	return true;
 }
 
+/* Program code: other mappings next to it can be a heap of any size. */
+static void find_program_code(struct dep_address_space *s)
+{
+	const struct dep_map *m = dep_address_space_find(s, s->entry);
+
+	if (!m)
+		return;
+	s->prog_lo = m->start;
+	s->prog_hi = m->end;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct dep_map *o = &s->map[i];
+
+		if (!o->exec || !m->ino || o->ino != m->ino || o->dev != m->dev)
+			continue;
+		if (o->start < s->prog_lo)
+			s->prog_lo = o->start;
+		if (o->end > s->prog_hi)
+			s->prog_hi = o->end;
+	}
+}
+
+/* The mappings that begin at brk are the heap. */
+static void find_heap_end(struct dep_address_space *s)
+{
+	const struct dep_map *m;
+
+	while ((m = dep_address_space_find(s, s->brk)))
+		s->brk = m->end;
+}
+
 /* The program: all mappings of the file with the entry point, and its bss. */
 static void find_program(struct dep_address_space *s)
 {
@@ -239,6 +277,40 @@ static void find_program(struct dep_address_space *s)
 	}
 }
 
+static int read_proc(struct dep_address_space *s, pid_t pid, int proc, struct dep_why *why)
+{
+	int err;
+
+	err = read_maps(s, proc, true);
+	if (!err)
+		err = read_auxv(s, proc);
+	if (!err)
+		err = read_stat(s, proc);
+	if (!err)
+		err = read_limits(s, proc);
+	if (!err)
+		return 0;
+	dep_address_space_free(s);
+	return dep_inject_error(why, -err, "The memory map of process %d cannot be read: %s.", pid,
+				strerror(-err));
+}
+
+static int complete(struct dep_address_space *s, pid_t pid, const struct dep_map *stack,
+		    struct dep_why *why)
+{
+	const struct dep_map *vdso = dep_address_space_find(s, s->vdso);
+
+	s->vdso_size = vdso ? vdso->end - s->vdso : 0;
+	if (!s->vdso_size)
+		s->vdso = 0;
+	if (stack && s->prog_hi) {
+		s->stack_lo = stack->start;
+		return 0;
+	}
+	dep_address_space_free(s);
+	return dep_inject_error(why, ENOEXEC, "The memory map of process %d is invalid.", pid);
+}
+
 /**
  * dep_address_space_read() - read the address space of a process stopped at its first instruction
  * @rsp: its stack pointer
@@ -246,36 +318,28 @@ static void find_program(struct dep_address_space *s)
 int dep_address_space_read(struct dep_address_space *s, pid_t pid, int proc, u64 rsp,
 			   struct dep_why *why)
 {
-	const struct dep_map *stack, *vdso;
 	int err;
 
 	memset(s, 0, sizeof(*s));
-	err = read_maps(s, proc, true);
-	if (!err)
-		err = read_auxv(s, proc);
-	if (!err)
-		err = read_brk(s, proc);
-	if (!err)
-		err = read_limits(s, proc);
-	if (err) {
-		dep_address_space_free(s);
-		return dep_inject_error(why, -err,
-					"The memory map of process %d cannot be read: %s.", pid,
-					strerror(-err));
-	}
+	err = read_proc(s, pid, proc, why);
+	if (err)
+		return err;
 	find_program(s);
-	stack = dep_address_space_find(s, rsp);
-	vdso = dep_address_space_find(s, s->vdso);
-	s->vdso_size = vdso ? vdso->end - s->vdso : 0;
-	if (!s->vdso_size)
-		s->vdso = 0;
-	if (!stack || !s->prog_hi) {
-		dep_address_space_free(s);
-		return dep_inject_error(why, ENOEXEC,
-					"The memory map of process %d is invalid.", pid);
-	}
-	s->stack_lo = stack->start;
-	return 0;
+	return complete(s, pid, dep_address_space_find(s, rsp), why);
+}
+
+int dep_address_space_read_used(struct dep_address_space *s, pid_t pid, int proc,
+				struct dep_why *why)
+{
+	int err;
+
+	*s = (struct dep_address_space){ .in_use = true };
+	err = read_proc(s, pid, proc, why);
+	if (err)
+		return err;
+	find_program_code(s);
+	find_heap_end(s);
+	return complete(s, pid, dep_address_space_find(s, s->start_stack), why);
 }
 
 void dep_address_space_free(struct dep_address_space *s)

@@ -55,11 +55,10 @@ static int write_image(const struct dep_remote *r, const struct dep_target *t,
 		   : 0;
 }
 
-/* Map the engine's memory and write its image; unmapped on failure. */
-static int make_engine(struct dep_remote *r, const struct dep_target *t,
-		       struct dep_address_space *space, struct adept_boot *b, struct dep_why *why)
+int dep_make_engine(struct dep_plan *plan, const struct dep_target *t, struct adept_boot *b,
+		    struct dep_why *why)
 {
-	struct dep_plan plan = { .r = r, .space = space };
+	struct dep_remote *r = plan->r;
 	u64 probe = 0, again;
 	s64 fd, rings = -1;
 	int err = 0;
@@ -72,20 +71,20 @@ static int make_engine(struct dep_remote *r, const struct dep_target *t,
 		err = is_error(rings) ? (int)rings : 0;
 	}
 	if (!err)
-		err = dep_plan_make(&plan, t, probe, b, why);
+		err = dep_plan_make(plan, t, probe, b, why);
 	if (!err)
-		err = dep_plan_session(&plan, t, (int)fd, b, why);
+		err = dep_plan_session(plan, t, (int)fd, b, why);
 	if (!err && t->ring_fd >= 0)
-		err = dep_plan_rings(&plan, t, (int)rings, b, why);
+		err = dep_plan_rings(plan, t, (int)rings, b, why);
 	dep_remote_call(r, SYS_close, (u64)fd, 0, 0, 0, 0, 0);
 	if (!is_error(rings))
 		dep_remote_call(r, SYS_close, (u64)rings, 0, 0, 0, 0, 0);
 	if (!err) {
-		fill_boot(b, t, &r->regs, space);
-		err = write_image(r, t, b, space, why);
+		fill_boot(b, t, &r->regs, plan->space);
+		err = write_image(r, t, b, plan->space, why);
 	}
 	if (err)
-		dep_plan_undo(&plan);
+		dep_plan_undo(plan);
 	return err;
 }
 
@@ -96,7 +95,7 @@ static int start_engine(struct dep_remote *r, const struct dep_target *t,
 	struct user_regs_struct regs = r->regs;
 	int err;
 
-	regs.rip = b->image + t->image_entry;
+	regs.rip = b->image + t->entry.start;
 	regs.rdi = b->image;
 	regs.orig_rax = -1ull;
 	err = dep_remote_end(r, &regs);
@@ -111,6 +110,7 @@ static int inject(struct dep_remote *r, int proc, const struct dep_target *t, bo
 		  const struct dep_origin *from, struct dep_injected *out, struct dep_why *why)
 {
 	struct dep_address_space space = { 0 };
+	struct dep_plan plan = { .r = r, .space = &space };
 	int err;
 
 	err = dep_address_space_read(&space, r->pid, proc, r->regs.rsp, why);
@@ -132,7 +132,7 @@ static int inject(struct dep_remote *r, int proc, const struct dep_target *t, bo
 		err = dep_remote_continue(r, why);
 	if (err)
 		goto out_slot;
-	err = make_engine(r, t, &space, &out->boot, why);
+	err = dep_make_engine(&plan, t, &out->boot, why);
 	if (err)
 		goto out_slot;
 	dep_slot_live(t, out->proc, r->pid, out->boot.ns & ADEPT_NS_TIDS, from, &out->serial);

@@ -117,7 +117,8 @@ struct dep_target {
 	struct dep_base base;
 
 	const unsigned char *image;
-	u64 image_len, image_mem, image_entry;
+	u64 image_len, image_mem;
+	struct adept_entries entry;
 	struct adept_session layout;
 	u64 dev, ino;
 };

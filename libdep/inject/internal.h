@@ -15,14 +15,15 @@
 struct dep_map {
 	u64 start, end;
 	u64 dev, ino;
+	bool exec;
 };
 
 /**
- * struct dep_address_space - address space of a process that has not run
- *
- * All of its mappings were made by the kernel.
+ * struct dep_address_space - address space of a process
+ * @in_use: the process has run.  Otherwise all mappings were made by the kernel for a new image.
  */
 struct dep_address_space {
+	bool in_use;
 	struct dep_map *map;	/* sorted by address */
 	size_t n, cap;
 	/* lines of /proc/PID/maps that the engine needs (struct adept_boot.low) */
@@ -32,8 +33,8 @@ struct dep_address_space {
 	u64 base;		/* AT_BASE: address of the interpreter; 0: none */
 	u64 prog_lo, prog_hi;	/* extent of the main program */
 	u64 vdso, vdso_size;	/* 0: none */
-	u64 brk;		/* start of the heap */
-	u64 stack_lo;
+	u64 brk;		/* start of the heap; its end, if in use */
+	u64 start_stack, stack_lo;
 	u64 stack_limit;	/* RLIMIT_STACK */
 	u64 data_limit, data_hard_limit;	/* RLIMIT_DATA */
 };
@@ -43,6 +44,9 @@ struct dep_address_space {
 /* @proc: dep_proc_open() of @pid */
 int dep_address_space_read(struct dep_address_space *s, pid_t pid, int proc, u64 rsp,
 			   struct dep_why *why);
+/** dep_address_space_read_used() - the same for a process that has run */
+int dep_address_space_read_used(struct dep_address_space *s, pid_t pid, int proc,
+				struct dep_why *why);
 void dep_address_space_free(struct dep_address_space *s);
 int dep_address_space_add(struct dep_address_space *s, u64 start, u64 end);
 bool dep_address_space_is_free(const struct dep_address_space *s, u64 start, u64 end);
@@ -113,6 +117,8 @@ struct dep_remote {
 
 int dep_remote_begin(struct dep_remote *r, pid_t pid, int mem, struct dep_why *why);
 int dep_remote_begin_held(struct dep_remote *r, pid_t pid, int mem, int sig, struct dep_why *why);
+/* The same for a thread of a running process, which goes on if the caller dies. */
+int dep_remote_begin_running(struct dep_remote *r, pid_t tid, int mem, struct dep_why *why);
 int dep_remote_continue(struct dep_remote *r, struct dep_why *why);
 int dep_remote_find_syscall(struct dep_remote *r, const struct dep_address_space *s, bool use_vdso,
 			    struct dep_why *why);
@@ -175,6 +181,13 @@ int dep_plan_session(struct dep_plan *p, const struct dep_target *t, int remote_
 int dep_plan_rings(struct dep_plan *p, const struct dep_target *t, int remote_fd,
 		   const struct adept_boot *b, struct dep_why *why);
 void dep_plan_undo(struct dep_plan *p);
+/**
+ * dep_make_engine() - map the engine's memory and the session, and write the engine's image
+ *
+ * On failure nothing is mapped.
+ */
+int dep_make_engine(struct dep_plan *p, const struct dep_target *t, struct adept_boot *b,
+		    struct dep_why *why);
 
 /* ---- process_slot.c: process slots ---- */
 

@@ -256,6 +256,87 @@ static int map_arena0(struct dep_plan *p, u64 probe, struct adept_boot *b)
 	return err;
 }
 
+/* The extent of code outside of the program; that of the vdso if there is no other. */
+static void find_libraries(const struct dep_address_space *s, u64 *lo, u64 *hi)
+{
+	*lo = *hi = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct dep_map *m = &s->map[i];
+
+		if (!m->exec || !m->ino || m->start < GIB(4) ||
+		    (m->start < s->prog_hi && m->end > s->prog_lo))
+			continue;
+		if (!*lo)
+			*lo = m->start;
+		*hi = m->end;
+	}
+	if (!*lo && s->vdso) {
+		*lo = s->vdso;
+		*hi = s->vdso + s->vdso_size;
+	}
+}
+
+/*
+ * The place for an arena in the gap from @start to @end that is nearest to @lo; 0: none.  Where the
+ * stack or the heap can grow into the gap there is room left for that.
+ */
+static u64 place_in_gap(const struct dep_address_space *s, u64 start, u64 end, u64 lo)
+{
+	u64 room = s->stack_limit > STACK_MIN ? s->stack_limit : STACK_MIN;
+
+	if (end == s->stack_lo) {
+		if (room > GIB(1))
+			room = GIB(1);
+		if (room + STACK_GUARD + STACK_MARGIN > end)
+			return 0;
+		end -= room + STACK_GUARD + STACK_MARGIN;
+	}
+	if (start == s->brk)
+		start += BRK_ROOM;
+	start = align_up(start + KIB(64), MIB(2));
+	end = (end - KIB(64)) & ~(MIB(2) - 1);
+	if (start >= end || end - start < ARENA_SIZE)
+		return 0;
+	return lo >= end ? end - ARENA_SIZE : start;
+}
+
+/* In a process that has run: map arena @i in the gap between mappings that is nearest to @lo. */
+static int map_in_gap(struct dep_plan *p, struct adept_boot *b, int i, u64 lo)
+{
+	const struct dep_address_space *s = p->space;
+	u64 at, best = 0, far, nearest = ~0ull, start = MIB(2);
+	int err;
+
+	for (size_t k = 0; k < s->n; k++) {
+		at = s->map[k].start > start ? place_in_gap(s, start, s->map[k].start, lo) : 0;
+		far = at > lo ? at - lo : lo - at;
+		if (at && far < nearest) {
+			nearest = far;
+			best = at;
+		}
+		start = s->map[k].end;
+	}
+	err = best ? map_arena(p, best) : -ENOMEM;
+	if (!err) {
+		b->arena[i] = best;
+		b->arena_size[i] = ARENA_SIZE;
+	}
+	return err;
+}
+
+static int map_arenas_used(struct dep_plan *p, struct adept_boot *b)
+{
+	const struct dep_address_space *s = p->space;
+	u64 lo, hi;
+	int err;
+
+	find_libraries(s, &lo, &hi);
+	err = map_in_gap(p, b, 0, lo);
+	if (err || reaches(b->arena[0], s->prog_lo, s->prog_hi))
+		return err;
+	return map_in_gap(p, b, 1, s->prog_lo);
+}
+
 static int map_arena1(struct dep_plan *p, struct adept_boot *b)
 {
 	const struct dep_address_space *s = p->space;
@@ -313,6 +394,10 @@ int dep_plan_make(struct dep_plan *p, const struct dep_target *t, u64 probe,
 	err = map_low(p, b);
 	if (err)
 		return map_failed(p, err, "the branch tables below 2 GiB", why);
+	if (p->space->in_use) {
+		err = map_arenas_used(p, b);
+		return err ? map_failed(p, err, "the code cache", why) : 0;
+	}
 	err = map_arena0(p, probe, b);
 	if (err)
 		return map_failed(p, err, "the code cache near the libraries", why);

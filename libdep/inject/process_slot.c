@@ -89,10 +89,11 @@ int dep_target_adopt(struct dep_target *t, struct adept_session *session,
 	t->image = adept_engine;
 	t->image_len = (u64)(adept_engine_end - adept_engine);
 	t->image_mem = page_up(adept_engine_memsize);
-	if (t->image_len < sizeof(struct adept_boot) + sizeof(u64) || t->image_mem < t->image_len)
+	if (t->image_len < sizeof(struct adept_boot) + sizeof(t->entry) ||
+	    t->image_mem < t->image_len)
 		return dep_inject_error(why, EINVAL, "The engine's image is damaged.");
-	memcpy(&t->image_entry, t->image + sizeof(struct adept_boot), sizeof(u64));
-	if (t->image_entry >= t->image_len)
+	memcpy(&t->entry, t->image + sizeof(struct adept_boot), sizeof(t->entry));
+	if (t->entry.start >= t->image_len || t->entry.thread >= t->image_len)
 		return dep_inject_error(why, EINVAL, "The engine's image has no entry point.");
 	return 0;
 }

@@ -120,10 +120,10 @@ static int beyond_filters(struct dep_remote *r, long options, struct dep_why *wh
 				r->pid);
 }
 
-/* Take control, with all signals blocked except those in @open. */
-static int take_control(struct dep_remote *r, u64 open, struct dep_why *why)
+/* Take control, with all signals blocked except those in @open.  @kill: PTRACE_O_EXITKILL or 0 */
+static int take_control(struct dep_remote *r, u64 open, long kill, struct dep_why *why)
 {
-	long options = PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL;
+	long options = PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | kill;
 	u64 mask = ~open;
 	int err = is_32bit(r->pid);
 
@@ -131,7 +131,6 @@ static int take_control(struct dep_remote *r, u64 open, struct dep_why *why)
 		return dep_inject_error(why, ENOTSUP,
 				"Process %d runs a 32-bit program; "
 				"only 64-bit ones can be recorded.", r->pid);
-	/* EXITKILL: the process must not continue incomplete if the tracer dies. */
 	if (!err && (ptrace(PTRACE_SETOPTIONS, r->pid, NULL, options) ||
 		     ptrace(PTRACE_GETSIGMASK, r->pid, sizeof(r->sigmask), &r->sigmask) ||
 		     ptrace(PTRACE_SETSIGMASK, r->pid, sizeof(mask), &mask)))
@@ -155,7 +154,8 @@ int dep_remote_begin(struct dep_remote *r, pid_t pid, int mem, struct dep_why *w
 	int err;
 
 	*r = (struct dep_remote){ .pid = pid, .mem = mem };
-	err = take_control(r, 0, why);
+	/* EXITKILL: the process must not continue incomplete if the tracer dies. */
+	err = take_control(r, 0, PTRACE_O_EXITKILL, why);
 	if (err)
 		return err;
 	err = next_stop(r);
@@ -180,7 +180,16 @@ int dep_remote_begin_held(struct dep_remote *r, pid_t pid, int mem, int sig, str
 		r->sig = sig;
 	if (ptrace(PTRACE_GETREGS, pid, NULL, &r->regs))
 		return no_control(pid, -errno, why);
-	return take_control(r, 1ull << (SIGCONT - 1), why);
+	return take_control(r, 1ull << (SIGCONT - 1), PTRACE_O_EXITKILL, why);
+}
+
+/** dep_remote_begin_running() - see internal.h */
+int dep_remote_begin_running(struct dep_remote *r, pid_t tid, int mem, struct dep_why *why)
+{
+	*r = (struct dep_remote){ .pid = tid, .mem = mem };
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &r->regs))
+		return no_control(tid, -errno, why);
+	return take_control(r, 0, 0, why);
 }
 
 /**
@@ -310,7 +319,7 @@ int dep_remote_end(struct dep_remote *r, const struct user_regs_struct *regs)
 	if (regs && ptrace(PTRACE_SETREGS, r->pid, NULL, regs))
 		err = -errno;
 	if (r->held)
-		syscall(SYS_tgkill, r->pid, r->pid, r->held);
+		kill(r->pid, r->held);
 	r->held = 0;
 	if (r->masked && ptrace(PTRACE_SETSIGMASK, r->pid, sizeof(r->sigmask), &r->sigmask))
 		err = -errno;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The smallest engine: gives the program its registers and gets out of the way.
- * Laid out as libdep/abi/session_file.h wants it: boot structure, entry offset, code.
+ * Laid out as libdep/abi/session_file.h wants it: boot structure, entry offsets, code.
  */
 #include "dummy_image.h"
 
@@ -9,7 +9,7 @@
 	.globl	_start
 _start:
 	.skip	BOOT_SIZE
-	.quad	entry - _start
+	.quad	entry - _start, 0, 0, 0
 target:
 	.quad	0
 

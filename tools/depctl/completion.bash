@@ -172,7 +172,7 @@ _depctl()
 		fi
 		return
 		;;
-	attach) options="--dry --json --help" ;;
+	attach) options="--output --for --quiet --dry --json --help" ;;
 	ls) options="--modules --json --help" ;;
 	info) options="--formats --quick --json --jobs --help" ;;
 	dump) options="--refs --blocks --events --timestamps --functions --segments --fragments --log

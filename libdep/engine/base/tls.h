@@ -32,6 +32,7 @@
 #define BOOT_RIP	224
 #define BOOT_RFLAGS	232
 #define BOOT_FSGSBASE	272
+#define BOOT_NATTACHED	288
 #define NR_ARCH_PRCTL	158
 #define ARCH_SET_GS	0x1001
 
@@ -117,6 +118,8 @@ struct tls {
 	u64 created_at;		/* application pc of the clone that created this thread */
 	u64 blocked_mask;	/* signal mask to set when a new thread starts */
 	u32 own_process;	/* vfork child: another process in its parent's memory */
+	struct adept_attached *attached; /* state of a thread older than the engine, or NULL */
+	s64 interrupted_call;	/* with @attached: system call to continue, or -1 */
 	u32 clear_handlers;	/* 1: created with CLONE_CLEAR_SIGHAND, so reset signal handlers */
 	struct group *group;	/* the threads of the same process (thread_list.h) */
 	u32 stop_state;		/* enum stop_state */
@@ -134,6 +137,7 @@ _Static_assert(offsetof(struct adept_boot, regs) == BOOT_REGS, "BOOT_REGS");
 _Static_assert(offsetof(struct adept_boot, rip) == BOOT_RIP, "BOOT_RIP");
 _Static_assert(offsetof(struct adept_boot, rflags) == BOOT_RFLAGS, "BOOT_RFLAGS");
 _Static_assert(offsetof(struct adept_boot, fsgsbase) == BOOT_FSGSBASE, "BOOT_FSGSBASE");
+_Static_assert(offsetof(struct adept_boot, nattached) == BOOT_NATTACHED, "BOOT_NATTACHED");
 _Static_assert(offsetof(struct tls, app_r15) == TLS_R15, "TLS_R15");
 _Static_assert(offsetof(struct tls, ind) == TLS_IND0, "TLS_IND0");
 _Static_assert(offsetof(struct tls, spill) == TLS_SPILL0, "TLS_SPILL0");

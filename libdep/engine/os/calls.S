@@ -69,6 +69,10 @@ thread_clone_done:
 	pop	%r12
 	pop	%rbx
 	ret
+	/* The first instruction of a thread that the engine is attached to: rdi is its tls. */
+	.globl	thread_attached
+thread_attached:
+	mov	%rdi, %r12
 1:	cmpl	$0, boot+BOOT_FSGSBASE(%rip)
 	je	2f
 	wrgsbase %r12

@@ -524,7 +524,8 @@ void signal_init(struct tls *t)
 	t->handlers = h;
 	for (u32 i = 1; i <= NSIG; i++) {
 		sys4(__NR_rt_sigaction, i, 0, (u64)&h->action[i], 8);
-		if (SIGBIT(i) & SYNC_SIGNALS || ends_process(i, &h->action[i]))
+		if (SIGBIT(i) & SYNC_SIGNALS || h->action[i].handler > 1 ||
+		    ends_process(i, &h->action[i]))
 			install(i, &h->action[i]);
 	}
 }
@@ -583,6 +584,27 @@ u64 signal_mask(void)
 
 	sys4(__NR_rt_sigprocmask, 0, 0, (u64)&mask, 8);
 	return mask;
+}
+
+void signal_keep_altstack(struct tls *t)
+{
+	struct k_stack ss;
+
+	if (sys2(__NR_sigaltstack, 0, (u64)&ss))
+		return;
+	t->app_altstack[0] = ss.sp;
+	t->app_altstack[1] = ss.flags & (SS_AUTODISARM | SS_DISABLE);
+	t->app_altstack[2] = ss.size;
+}
+
+int signal_restarts(struct tls *t)
+{
+	int restarts;
+
+	lock(&action_lock);
+	restarts = !!(t->handlers->action[t->sig.signo].flags & SA_RESTART);
+	unlock(&action_lock);
+	return restarts;
 }
 
 void signal_thread_init(struct tls *t)

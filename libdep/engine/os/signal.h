@@ -9,6 +9,7 @@
 
 #include "libdep/engine/base/runtime.h"
 
+/** signal_init() - replace the handlers and default actions that the process has */
 void signal_init(struct tls *t);
 /** signal_mask() - get the calling thread's signal mask from the kernel */
 u64 signal_mask(void);
@@ -18,6 +19,10 @@ u64 signal_mask(void);
  * Pending synchronous signals arrive during this call, so @t->sync_blocked must be set before.
  */
 void signal_thread_init(struct tls *t);
+/** signal_keep_altstack() - remember the alternate stack of a thread that has run natively */
+void signal_keep_altstack(struct tls *t);
+/** signal_restarts() - does the kernel restart a call with SA_RESTART for the pending signal? */
+int signal_restarts(struct tls *t);
 /**
  * signal_inherit() - set the signal handlers of a new thread
  * @share: 1: use the handlers of @t; 0: copy them

@@ -387,9 +387,12 @@ static s64 do_syscall(struct tls *t, u64 nr, u64 a[6])
 	case __NR_rseq:
 		/*
 		 * The kernel cannot restart a sequence that runs in the code cache; glibc works
-		 * without rseq.
+		 * without rseq.  In a process that was attached to, the first threads are
+		 * registered; then glibc aborts if a new thread cannot register.
 		 */
-		return -E_NOSYS;
+		if (!boot.nattached)
+			return -E_NOSYS;
+		break;
 	case __NR_unshare:
 	case __NR_setns:
 		return sys_namespace(t, nr, a);
@@ -487,4 +490,52 @@ u8 *syscall_handle(struct tls *t)
 	syscall_effects_record(t, &ev);
 	ring_event(t, ADEPT_EV_SYSCALL, &ev, sizeof(ev));
 	return dispatch_to(t, x->target, x->mask);
+}
+
+/*
+ * Do what the kernel does when a signal interrupts a call that would return restart code @code: the
+ * call returns EINTR, or is made again after the handler.
+ */
+static u8 *go_on_later(struct tls *t, s64 code)
+{
+	u64 pc = t->resume_pc;
+
+	if (code == -E_RESTARTNOINTR || (code == -E_RESTARTSYS && signal_restarts(t))) {
+		t->regs[X86_RAX] = (u64)t->interrupted_call;
+		pc -= 2;
+	} else {
+		t->regs[X86_RAX] = (u64)-E_INTR;
+	}
+	t->resume_pc = pc;
+	ring_record_context(t, pc);
+	return dispatch_resume(t);
+}
+
+u8 *syscall_go_on(struct tls *t)
+{
+	u64 *r = t->regs, nr = (u64)t->interrupted_call;
+	u64 a[6] = { r[X86_RDI], r[X86_RSI], r[X86_RDX], r[X86_R10], r[X86_R8], r[X86_R9] };
+	struct adept_ev_syscall ev = { .nr = (u32)nr };
+	s64 code = (s64)r[X86_RAX], ret;
+
+	t->before = rt_timestamp();
+	t->resume_known = KNOWN_ALL;
+	do {
+		/* A stop by another thread ends where the call would begin. */
+		t->pending &= ~(u64)PENDING_STOP;
+		/* The kernel has kept what is left of the time-out. */
+		ret = code == -E_RESTART_RESTARTBLOCK ? app_syscall(t, __NR_restart_syscall, a)
+						      : do_syscall(t, nr, a);
+	} while (ret == SYS_ABORTED && !(t->pending & PENDING_SIGNAL));
+	if (ret == SYS_ABORTED)
+		return go_on_later(t, code);
+	r[X86_RAX] = (u64)ret;
+	ev.result = (u64)ret;
+	ev.before = t->before;
+	ev.after = rt_timestamp();
+	memcpy(ev.args, a, sizeof(ev.args));
+	syscall_effects_record(t, &ev);
+	ring_event(t, ADEPT_EV_SYSCALL, &ev, sizeof(ev));
+	ring_record_context(t, t->resume_pc);
+	return dispatch_to(t, t->resume_pc, KNOWN_ALL);
 }

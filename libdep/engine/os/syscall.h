@@ -18,5 +18,13 @@ s64 app_last_syscall(struct tls *t, u64 nr, const u64 args[6], u32 status);
  * Return: the cache address to continue at; see struct dispatch_handlers.
  */
 u8 *syscall_handle(struct tls *t);
+/**
+ * syscall_go_on() - go on with the system call in which @t was when the engine was attached
+ *
+ * t->resume_pc is behind the system call instruction; rax has the kernel's restart code.
+ *
+ * Return: as syscall_handle().
+ */
+u8 *syscall_go_on(struct tls *t);
 
 #endif

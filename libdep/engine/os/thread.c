@@ -5,6 +5,7 @@
  * A child that shares memory starts in thread_main(), with a runtime stack and TLS block that its
  * parent allocated.  A forked child continues on its copy of the parent's stack.
  */
+#include "attach.h"
 #include "exec.h"
 #include "libdep/engine/translate/code_map.h"
 #include "mlock.h"
@@ -208,20 +209,27 @@ static s64 fork_process(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 
 u8 *thread_main(struct tls *t)
 {
-	u64 mask = t->blocked_mask;
+	u64 mask;
 
+	if (t->attached)
+		attach_take_state(t);
+	mask = t->blocked_mask;
 	t->tid = (u32)sys0(__NR_gettid);
 	safepoint_leave(t);
 	if (t->own_process)
 		allow_tracing();
 	if (t->clear_handlers)
 		signal_clear(t);
+	if (t->attached)
+		signal_keep_altstack(t);
 	signal_thread_init(t);
-	LOG(ADEPT_LOG_THREAD, "%s begins at %lx", t->own_process ? "vfork child" : "thread",
-	    t->resume_pc);
+	LOG(ADEPT_LOG_THREAD, "%s begins at %lx", t->own_process ? "vfork child" :
+	    t->attached ? "attached thread" : "thread", t->resume_pc);
 	ring_thread_start(t, t->tid, t->parent_serial, t->created_at);
 	ring_record_context(t, t->resume_pc);
 	restore_signals(&mask);
+	if (t->attached && t->interrupted_call >= 0)
+		return syscall_go_on(t);
 	return dispatch_to(t, t->resume_pc, KNOWN_ALL);
 }
 

@@ -46,6 +46,7 @@ u64 mem_ours_from(u64 start, u64 end)
 	const u64 own[][2] = {
 		{ boot.image, boot.image_size }, { boot.low, boot.low_size },
 		{ boot.heap, boot.heap_size }, { boot.session, layout()->file_size },
+		{ boot.attached, boot.attached_size },
 	};
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(own); i++)
@@ -253,6 +254,14 @@ static size_t fetch_vsyscall(u64 pc, u8 *buf, size_t n)
 	return n;
 }
 
+/* Put back what the injector's int3 instructions replace: see struct adept_caught_pc. */
+static void restore_caught(u64 pc, u8 *buf, size_t n)
+{
+	for (u64 i = 0; i < boot.ncaught && i < ADEPT_CAUGHT_PCS; i++)
+		if (boot.caught[i].pc - pc < n && buf[boot.caught[i].pc - pc] == 0xcc)
+			buf[boot.caught[i].pc - pc] = (u8)boot.caught[i].byte;
+}
+
 size_t code_fetch(u64 pc, u8 *buf, size_t n, u8 *unwatchable)
 {
 	size_t got = 0;
@@ -281,6 +290,7 @@ size_t code_fetch(u64 pc, u8 *buf, size_t n, u8 *unwatchable)
 		if (in < part)
 			break;
 	}
+	restore_caught(pc, buf, got);
 	return got;
 }
 

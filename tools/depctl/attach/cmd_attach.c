@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl attach --dry: report what an attach to a running process would do to each of its threads,
- * and how long it would stop the threads.
+ * depctl attach: record a running process.  With --dry, report what that would do to each of its
+ * threads, and how long it would stop them.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -10,18 +10,25 @@
 #include "tools/depctl/depctl.h"
 #include "tools/depctl/common/output.h"
 #include "tools/depctl/common/table.h"
+#include "tools/depctl/record/record.h"
+#include "attach_record.h"
 
-enum { OPT_DRY = OPT_JSON + 1 };
+enum { OPT_DRY = OPT_JSON + 1, OPT_FOR };
 
 struct attach {
 	pid_t pid;
 	bool dry, json;
+	struct record_options record;
 };
 
 static const struct argp_option options[] = {
-	{ "dry", OPT_DRY, NULL, 0,
-	  "Stop the threads as an attach would, resume them at once, and print what was found", 1 },
-	{ "json", OPT_JSON, NULL, 0, "Print JSON", 1 },
+	{ "output", 'o', "DIR", 0, "Create the store in directory DIR (default: COMMAND.dep, or "
+	  "the next free COMMAND.1.dep, ..)", 1 },
+	{ "for", OPT_FOR, "SECONDS", 0, "Stop recording after this time; the process continues", 1 },
+	{ "quiet", 'q', NULL, 0, "No summary at the end", 1 },
+	{ "dry", OPT_DRY, NULL, 0, "Record nothing: stop the threads, resume them at once, and "
+	  "print what was found", 2 },
+	{ "json", OPT_JSON, NULL, 0, "With --dry, print JSON", 2 },
 	{ 0 }
 };
 
@@ -30,6 +37,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct attach *a = state->input;
 
 	switch (key) {
+	case 'o':
+		if (!*arg)
+			argp_error(state, "-o needs the name of a directory to create");
+		a->record.dir = arg;
+		break;
+	case 'q':
+		a->record.quiet = true;
+		break;
+	case OPT_FOR:
+		a->record.for_ns = 1000000000ull *
+				   parse_number(state, "--for", arg, 1, 1000000);
+		break;
 	case OPT_DRY:
 		a->dry = true;
 		break;
@@ -44,9 +63,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!a->pid)
 			argp_error(state, "which process?");
-		if (!a->dry)
-			argp_error(state, "a running process cannot be recorded yet; --dry checks "
-				   "whether it could be attached to");
+		if (a->json && !a->dry)
+			argp_error(state, "--json needs --dry");
+		if (a->dry && (a->record.dir || a->record.for_ns || a->record.quiet))
+			argp_error(state, "--dry records nothing: it excludes -o, --for and -q");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -56,8 +76,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
 	options, parse, "PID",
-	"Check whether a running process could be attached to.\v"
-	"The process continues as before.",
+	"Record a running process until it ends or until Ctrl-C.\v"
+	"When the recording ends the process continues, but it stays under the engine, and slower, "
+	"until it ends.",
 	NULL, NULL, NULL,
 };
 
@@ -139,6 +160,8 @@ int cmd_attach(int argc, char **argv)
 	int status;
 
 	parse_args(&argp, argc, argv, 0, &a);
+	if (!a.dry)
+		return attach_record(&a.record, a.pid);
 	if (dep_attach_probe(&p, a.pid, &why)) {
 		warn("%s", why.text);
 		return EXIT_FAILURE;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Launch the command into a session whose records another process collects.
+ * Launch the command into a session whose records another process collects, or attach to a process.
  */
 #include <errno.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libdep/attach/attach.h"
 #include "tools/depctl/depctl.h"
 #include "record.h"
 
@@ -53,6 +54,21 @@ static int launch(struct record_launch *l, const struct record_options *o,
 	return ret;
 }
 
+static int attach(struct record_launch *l, const struct record_options *o)
+{
+	struct dep_attach_cost cost;
+	int ret;
+
+	ret = dep_attach_running(&l->target, o->pid, &l->child, &cost, &l->native);
+	if (ret)
+		warn("%s", *l->native.text ? l->native.text : strerror(-ret));
+	else if (!o->quiet)
+		warn("recording process %d: %u thread%s were stopped for %.3f ms; Ctrl-C ends the "
+		     "recording", o->pid, cost.threads, cost.threads == 1 ? "" : "s",
+		     (double)cost.stop_ns / 1e6);
+	return ret;
+}
+
 int record_launch(struct record_launch *l, const struct record_options *o,
 		  const struct dep_caller_state *native, int fd, int ring_fd, pid_t ptracer)
 {
@@ -62,7 +78,7 @@ int record_launch(struct record_launch *l, const struct record_options *o,
 	ret = map_session(l, fd, ring_fd);
 	l->target.ptracer = ptracer;
 	if (!ret)
-		ret = launch(l, o, native);
+		ret = o->pid ? attach(l, o) : launch(l, o, native);
 	if (l->map)
 		munmap(l->map, l->size);
 	l->map = NULL;

@@ -9,13 +9,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tools/depctl/depctl.h"
 #include "recorder.h"
 
 #define ROUND_MS	1000	/* timeout of poll(), in case an event does not wake it */
+#define STOP_ROUND_MS	10	/* timeout of poll() if the recording ends at a certain time */
 
 struct front {
 	const struct record_options *o;
@@ -23,6 +26,8 @@ struct front {
 	pid_t collector;	/* 0: the collector has ended and its status was collected */
 	int sock;
 	struct record_launch launch;
+	int pidfd;		/* of the process attached to; -1: the command is a child */
+	uint64_t stop_ns;	/* when recording ends, by the monotonic clock; 0: no limit */
 	bool child_ended, done;
 	int status;		/* wait() status of the command */
 	int ret;
@@ -116,6 +121,9 @@ static int begin(struct front *f, const struct dep_caller_state *native)
 		return -1;
 	}
 	record_races_tail(f->o->live_races, fds[0]);
+	/* Opened first: the number could be another process's later. */
+	if (f->o->pid)
+		f->pidfd = (int)syscall(SYS_pidfd_open, f->o->pid, 0);
 	if (signals_catch() ||
 	    record_launch(&f->launch, f->o, native, fds[0], fds[1], m.ready.ptracer)) {
 		give_up(f);
@@ -161,12 +169,30 @@ static void listen_to_collector(struct front *f)
 	}
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The status of a process that is not a child is not known. */
+static bool has_ended(const struct front *f, int *status)
+{
+	struct pollfd p = { .fd = f->pidfd, .events = POLLIN };
+
+	if (!f->o->pid)
+		return waitpid(f->launch.child.pid, status, WNOHANG) == f->launch.child.pid;
+	*status = -1;
+	return poll(&p, 1, 0) > 0;
+}
+
 static void look_after_child(struct front *f)
 {
 	int status;
 
-	if (f->child_ended ||
-	    waitpid(f->launch.child.pid, &status, WNOHANG) != f->launch.child.pid)
+	if (f->child_ended || !has_ended(f, &status))
 		return;
 	f->child_ended = true;
 	f->status = status;
@@ -174,32 +200,51 @@ static void look_after_child(struct front *f)
 		tell_ended(f);
 }
 
+/* A process that was attached to goes on when recording ends. */
+static bool is_over(const struct front *f)
+{
+	return f->sock < 0 && (f->child_ended || f->o->pid);
+}
+
+static bool is_stopped(const struct front *f)
+{
+	bool command = !f->child_ended && !f->o->pid;
+
+	return signals_pass(command ? f->launch.child.pid : 0) ||
+	       (f->stop_ns && now_ns() >= f->stop_ns);
+}
+
 static void run(struct front *f)
 {
 	const struct recorder_message stop = { .kind = RECORDER_STOP };
-	struct pollfd p[2] = { { .fd = signals_fd(), .events = POLLIN }, { .events = POLLIN } };
+	struct pollfd p[3] = {
+		{ .fd = signals_fd(), .events = POLLIN }, { .events = POLLIN },
+		{ .fd = f->pidfd, .events = POLLIN },
+	};
 
-	while (f->sock >= 0 || !f->child_ended) {
+	while (!is_over(f)) {
 		look_after_child(f);
-		if (signals_pass(f->child_ended ? 0 : f->launch.child.pid) && f->sock >= 0)
+		if (is_stopped(f) && f->sock >= 0)
 			recorder_send(f->sock, &stop, NULL, 0);
 		listen_to_collector(f);
-		if (f->sock < 0 && f->child_ended)
+		if (is_over(f))
 			break;
 		p[1].fd = f->sock;
-		poll(p, 2, ROUND_MS);
+		p[2].fd = f->child_ended ? -1 : f->pidfd;
+		poll(p, 3, f->stop_ns ? STOP_ROUND_MS : ROUND_MS);
 	}
 }
 
 int record_here(const struct record_options *o, const struct dep_caller_state *native,
 		struct recorded *out)
 {
-	struct front f = { .o = o, .sock = -1, .status = -1, .out = out };
+	struct front f = { .o = o, .sock = -1, .pidfd = -1, .status = -1, .out = out };
 
 	if (begin(&f, native)) {
 		out->not_run = f.launch.not_run;
 		return 1;
 	}
+	f.stop_ns = o->for_ns ? now_ns() + o->for_ns : 0;
 	run(&f);
 	out->status = f.status;
 	if (f.done)

@@ -33,6 +33,8 @@ struct record_options {
 	struct record_races *live_races; /* with @races: argument of record_races_tail() */
 	char **argv;		/* the command to record */
 	int argc;
+	pid_t pid;		/* this process runs the command already; 0: start it */
+	uint64_t for_ns;	/* with @pid: stop after this time; 0: no limit */
 };
 
 void record_options_parse(struct record_options *o, int argc, char **argv);
@@ -71,8 +73,10 @@ struct recorded {
 
 /**
  * record_here() - record without depd, by a collector process (recorder.h)
+ * @native: may be NULL with @o->pid
  *
- * Return: 0; 1: the command could not be started; -1: the store is not complete.
+ * Return: 0; 1: the command could not be started, or the process not be attached to; -1: the store
+ * is not complete.
  */
 int record_here(const struct record_options *o, const struct dep_caller_state *native,
 		struct recorded *out);
@@ -90,7 +94,7 @@ int record_by_depd(const struct record_options *o, const struct dep_caller_state
 
 /* ---- launch.c ---- */
 
-/** struct record_launch - a command, and the session that it is launched into */
+/** struct record_launch - a command, and the session that it is launched into or attached to */
 struct record_launch {
 	struct adept_session *map;
 	size_t size;
@@ -101,7 +105,7 @@ struct record_launch {
 };
 
 /**
- * record_launch() - launch the command into a session
+ * record_launch() - launch the command, or attach to the process that runs it
  * @fd: descriptor of the session file; is closed
  * @ring_fd: descriptor of the kernel module's rings, or -1; is closed
  * @ptracer: value for dep_target.ptracer

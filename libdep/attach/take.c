@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Put the engine into a running process: stop its threads, inject, and let them go.
+ *
+ *	caller				tracer
+ *	fork ------------------------->	stop threads, except those in calls that a stop would end
+ *					all can be taken: inject, let them go
+ *					otherwise: let them go, exit
+ *	wait <-------------------------	result, in memory that both have
+ *	try again, for at most 2 s	take the others when their calls return (late.c); exit
+ *
+ * The caller does not kill the tracer: if the process is frozen in the middle of the injection,
+ * the tracer must be there when it runs again.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <unistd.h>
+
+#include "internal.h"
+#include "libdep/inject/running.h"
+
+#define TRY_NS		2000000000ull	/* for all tries */
+#define PAUSE_NS	3000000		/* between two; a multiple of it is no usual period */
+
+/* The kernel's restart codes: 512 to 514, and 516. */
+#define RESTART_FIRST	512
+#define RESTART_LAST	516
+
+/** struct result - written by the tracer, read by the caller when it has done its work */
+struct result {
+	const struct dep_target *target;
+	pid_t pid;
+	int err;
+	struct dep_why why;
+	struct dep_injected injected;
+	u64 stop_ns;
+	u32 n;
+	/* of the tracer */
+	struct dep_attaching attaching;
+	struct adept_boot boot;
+};
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+}
+
+static bool is_restart(s64 rax)
+{
+	return rax <= -RESTART_FIRST && rax >= -RESTART_LAST;
+}
+
+int take_state(const struct scan *s, struct dep_running *r)
+{
+	struct user_regs_struct *regs = &r->regs;
+
+	if (ptrace(PTRACE_GETREGS, r->tid, NULL, regs))
+		return -ESRCH;
+	if ((s64)regs->orig_rax < 0)
+		return 0;
+	switch (release_damage(s, r->tid, r->sig, regs)) {
+	case DAMAGE_EINTR:
+		release_call_again(regs);
+		return 0;
+	case DAMAGE_SHORT:
+		return -EAGAIN;
+	default:
+		/* A call that has returned. */
+		if (!is_restart((s64)regs->rax))
+			regs->orig_rax = (u64)-1;
+		return 0;
+	}
+}
+
+static int not_now(const struct scan *s, const struct dep_attach_thread *t, const char *what,
+		   struct dep_why *why)
+{
+	return dep_inject_error(why, EAGAIN, "Thread %d of process %d %s; try again.", t->tid,
+				s->pid, what);
+}
+
+/* Can this thread be taken, now or when its call returns? */
+static int examine(const struct scan *s, const struct dep_attach_thread *t, struct dep_running *r,
+		   struct dep_why *why)
+{
+	*r = (struct dep_running){ .tid = t->tid };
+	if (t->kind == DEP_ATTACH_STOPPED)
+		return dep_inject_error(why, EAGAIN, "Process %d is stopped; continue it first.",
+					s->pid);
+	if (t->was_stopped == STOPPED) {
+		r->sig = release_signal(t->status);
+		return take_state(s, r) ? not_now(s, t, "is transferring data", why) : 0;
+	}
+	if (t->was_stopped != WATCHED || t->kind != DEP_ATTACH_RETURNS)
+		return not_now(s, t, "did not stop", why);
+	/* The kernel would reset the action of the engine's SIGTRAP. */
+	if (late_blocks_trap(s, t->tid))
+		return dep_inject_error(why, ENOTSUP, "Thread %d of process %d blocks SIGTRAP, by "
+					"which it would be caught after its system call.", t->tid,
+					s->pid);
+	r->late = true;
+	r->pc = t->pc;
+	return 0;
+}
+
+static int examine_all(const struct scan *s, struct result *r, struct dep_running *thread)
+{
+	int err = 0;
+	u32 i;
+
+	r->n = 0;
+	for (i = 0; i < s->n && !err; i++)
+		if (s->thread[i].tid)
+			err = examine(s, &s->thread[i], &thread[r->n++], &r->why);
+	if (!err && !r->n)
+		err = dep_inject_error(&r->why, ESRCH, "Process %d has ended.", s->pid);
+	return err;
+}
+
+/* Inject.  On failure the caller lets the threads go. */
+static int inject(struct result *r, struct scan *s, struct dep_running *thread)
+{
+	struct dep_attaching *a = &r->attaching;
+	int err;
+
+	err = examine_all(s, r, thread);
+	if (err)
+		return err;
+	err = dep_running_begin(a, r->target, s->proc, thread, r->n, &r->boot, &r->why);
+	if (!err)
+		err = dep_running_catch(a, &r->why);
+	if (!err && !late_still_wait(s))
+		err = dep_inject_error(&r->why, EAGAIN, "Threads of process %d return from system "
+				       "calls faster than they can be caught; try again.", s->pid);
+	if (!err && !late_first(s, a))
+		err = dep_inject_error(&r->why, EAGAIN, "All threads of process %d wait in system "
+				       "calls that a stop would end; try again when one has "
+				       "returned.", s->pid);
+	if (!err)
+		err = dep_running_inject(a, s->pid, s->proc, &r->injected, &r->why);
+	if (err) {
+		dep_running_release(a);
+		late_undo(s, a);
+		dep_running_end(a);
+	}
+	return err;
+}
+
+static int take(struct result *r, struct scan *s)
+{
+	struct dep_running *thread = calloc(DEP_ATTACH_THREADS, sizeof(*thread));
+	struct timespec begun;
+	int err;
+
+	s->pid = r->pid;
+	s->proc = dep_proc_open(s->pid);
+	if (s->proc < 0)
+		return dep_inject_error(&r->why, ESRCH, "There is no process %d.", s->pid);
+	s->thread = calloc(DEP_ATTACH_THREADS, sizeof(*s->thread));
+	if (!s->thread || !thread)
+		return dep_inject_error(&r->why, ENOMEM, "No memory.");
+	err = refuse_process(s->pid, s->proc, &r->why);
+	if (err)
+		return err;
+	err = stop_all(s, &begun, &r->why);
+	release_settle(s);
+	if (!err)
+		err = inject(r, s, thread);
+	if (err)
+		release_all(s);
+	if (begun.tv_sec)
+		r->stop_ns = now_ns() - ((u64)begun.tv_sec * 1000000000u + (u64)begun.tv_nsec);
+	return err;
+}
+
+static void run_take(void *arg, struct scan *s)
+{
+	struct result *r = arg;
+
+	r->err = take(r, s);
+	if (!r->err)
+		s->late = &r->attaching;
+}
+
+static int try(struct result *r, struct dep_why *why)
+{
+	int err;
+
+	r->err = -ECHILD;
+	snprintf(r->why.text, sizeof(r->why.text),
+		 "The tracer that should attach to process %d was killed.", r->pid);
+	err = tracer_run(run_take, r, 0, why);
+	return err || !r->err ? err : dep_inject_error(why, -r->err, "%s", r->why.text);
+}
+
+int dep_attach_running(const struct dep_target *target, pid_t pid, struct dep_injected *out,
+		       struct dep_attach_cost *cost, struct dep_why *why)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	u64 begun = now_ns();
+	unsigned int tries;
+	struct result *r;
+	int err = 0;
+
+	memset(out, 0, sizeof(*out));
+	if (pid <= 0 || pid == getpid())
+		return dep_inject_error(why, EINVAL, "Invalid process number %d.", pid);
+	r = tracer_memory(sizeof(*r), why);
+	if (!r)
+		return -ENOMEM;
+	r->target = target;
+	r->pid = pid;
+	/* The tracer of an earlier try can still be finishing a call: -EBUSY. */
+	for (tries = 0; now_ns() - begun < TRY_NS; tries++) {
+		err = try(r, why);
+		if (err != -EAGAIN && (err != -EBUSY || !tries))
+			break;
+		nanosleep(&pause, NULL);
+	}
+	*out = r->injected;
+	*cost = (struct dep_attach_cost){ .stop_ns = r->stop_ns, .threads = r->n };
+	munmap(r, sizeof(*r));
+	return err;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * A process of its own that traces: ptrace binds threads to their tracer, and its end releases
+ * them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+void *tracer_memory(size_t size, struct dep_why *why)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p != MAP_FAILED)
+		return p;
+	dep_inject_error(why, errno, "No memory: %m.");
+	return NULL;
+}
+
+__attribute__((noreturn))
+static void run(tracer_fn *f, void *arg, pid_t caller, unsigned int kill_ms, int ready)
+{
+	struct scan s = { .proc = -1 };
+	sigset_t none;
+
+	/* It may outlive the caller, whose output somebody may read to its end. */
+	for (int fd = 0, null = open("/dev/null", O_RDWR); fd < 3 && null >= 0; fd++)
+		dup2(null, fd);
+	/* The caller's signals are not ours. */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (kill_ms)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	else
+		setsid();
+	if (getppid() != caller)
+		_exit(1);
+	f(arg, &s);
+	if (release_is_long(&s) || late_is_long(&s)) {
+		/* The caller does not wait for this. */
+		prctl(PR_SET_PDEATHSIG, 0);
+		setsid();
+		if (write(ready, "", 1) != 1)
+			_exit(1);
+	}
+	if (s.late)
+		late_finish(&s);
+	else
+		release_finish(&s);
+	_exit(0);
+}
+
+/* Wait for the tracer's end, or for a byte which says that its results are there. */
+static void await(pid_t tracer, int ready, unsigned int kill_ms)
+{
+	struct pollfd p = { .fd = ready, .events = POLLIN };
+	bool goes_on;
+	char byte;
+	int n;
+
+	do
+		n = poll(&p, 1, kill_ms ? (int)kill_ms : -1);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		kill(tracer, SIGKILL);
+	/* One that still has calls to finish becomes a zombie until the caller ends. */
+	goes_on = n > 0 && read(ready, &byte, 1) == 1;
+	while (!goes_on && waitpid(tracer, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+int tracer_run(tracer_fn *f, void *arg, unsigned int kill_ms, struct dep_why *why)
+{
+	pid_t caller = getpid(), tracer;
+	int ready[2], err = 0;
+
+	if (pipe2(ready, O_CLOEXEC))
+		return dep_inject_error(why, errno, "No tracer can be made: %m.");
+	tracer = fork();
+	if (!tracer)
+		run(f, arg, caller, kill_ms, ready[1]);
+	close(ready[1]);
+	if (tracer < 0)
+		err = dep_inject_error(why, errno, "No tracer can be made: %m.");
+	else
+		await(tracer, ready[0], kill_ms);
+	close(ready[0]);
+	return err;
+}

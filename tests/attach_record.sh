@@ -1,0 +1,207 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# depctl attach: programs that check what they see are recorded from their middle on, and do not
+# notice it; the references are those of an engine that was there from the start.  ROUNDS of each:
+# 3, LONG=1: 100.
+. "$(dirname "$0")/lib.sh"
+need_depctl
+"$tests/programs/build.sh" "$build/programs" || exit 1
+cd "$tmp" || exit 1
+rounds=3
+[ "$LONG" != 1 ] || rounds=100
+RANDOM=${ADEPT_TEST_SEED:-1}
+
+# is NAME THIS THAT
+is() {
+	if [ "$2" = "$3" ]; then pass "$1"; else fail "$1: $2, not $3"; fi
+}
+
+# wait_for COMMAND...: at most 10 s
+wait_for() {
+	local i
+	for ((i = 0; i < 200; i++)); do
+		"$@" && return
+		sleep 0.05
+	done
+	return 1
+}
+
+# good STORE: it is complete, and has references
+good() {
+	"$DEPCTL" verify "$1" >verify.out 2>&1 &&
+		grep -Eq ' [1-9][0-9]* references: good$' verify.out
+}
+
+# checked NAME STATUS PATTERN COMMAND...: attach to it once; it ends with STATUS, its last line has
+# PATTERN, and the store is good
+checked() {
+	local name=$1 want=$2 pattern=$3 pid status ours
+	shift 3
+	rm -rf out store
+	"$@" >out 2>&1 &
+	pid=$!
+	wait_for grep -qs running out
+	sleep 0.$((RANDOM % 10))
+	timeout 120 "$DEPCTL" attach -q -o store $pid 2>err
+	ours=$?
+	wait $pid
+	status=$?
+	[ $ours = 0 ] && [ $status = "$want" ] && tail -n 1 out | grep -q "$pattern" && good store &&
+		return
+	fail "$name: $ours, $status: $(tail -n 1 out err verify.out | paste -s -d '|')"
+	return 1
+}
+
+# ---- programs that check themselves ----
+for program in "attach_calls 0 all.calls" "attach_threads 3 all.as"; do
+	read -r name status pattern <<<"$program"
+	done=0
+	for ((i = 0; i < rounds; i++)); do
+		checked "$name" "$status" "$pattern" "$build/programs/$name" 2 || break
+		done=$((done + 1))
+	done
+	is "$name, recorded from the middle on" $done $rounds
+done
+
+# ---- references ----
+# references STORE PROCESS: those of a process, in program order
+references() {
+	"$DEPCTL" dump --refs --fields=process,pc,address,size,type "$1" |
+		awk -v p="$2" '$1 == p'
+}
+
+if have setarch; then
+	same=$build/programs/attach_same
+	{ sleep 0.2 && echo; } | clean setarch -R "$DEPCTL" record -q --alone -o whole -- "$same" >whole.out
+	coproc program { exec env -i PATH=/usr/local/bin:/usr/bin:/bin LC_ALL=C HOME=/nonexistent \
+		ADEPT_RUNDIR="$ADEPT_RUNDIR" PYTHONHASHSEED=0 PERL_HASH_SEED=0 PERL_PERTURB_KEYS=0 \
+		setarch -R "$same"; }
+	pid=$program_PID
+	exec 5<&"${program[0]}" 6>&"${program[1]}"
+	wait_for eval 'grep -q "^0 " /proc/$pid/syscall'
+	"$DEPCTL" attach -o part $pid 2>err &
+	recorder=$!
+	wait_for grep -q "recording process" err || fail "no attach: $(cat err)"
+	echo >&6
+	is "the output is the same" "$(cat <&5)" "$(cat whole.out)"
+	exec 5<&- 6>&-
+	wait $recorder
+	good part && pass "the store is good" || fail "the store: $(tail -n 1 verify.out)"
+	# The program, and its child.
+	"$DEPCTL" dump --refs --fields=process whole | uniq | sort -nu >processes
+	is "processes" "$(wc -l <processes)" 2
+	for process in $(cat processes); do
+		references whole "$process" >whole.refs
+		references part "$process" >part.refs
+		n=$(wc -l <part.refs)
+		[ "$n" -gt 10000 ] && tail -n "$n" whole.refs | cmp -s - part.refs &&
+			pass "process $process: the references are the last $n of a whole recording" ||
+			fail "process $process: $n references, not the last of a whole recording"
+	done
+	is "how it was recorded" "$("$DEPCTL" ls part | grep -c '^process [0-9]* *attach ')" 1
+fi
+
+# ---- the end of a recording ----
+"$build/programs/attach_threads" 3 >out &
+pid=$!
+wait_for grep -qs running out
+"$DEPCTL" attach --for 1 -o timed $pid 2>err
+is "--for ends a recording" $? 0
+kill -0 $pid && pass "while the program goes on" || fail "the program has ended"
+"$DEPCTL" attach $pid 2>err
+is "a second attach" $? 1
+grep -q "is being recorded" err && pass "is refused, as the engine is there" || fail "$(cat err)"
+wait $pid
+is "and the program ends as it must" $? 3
+good timed && pass "a good store" || fail "the store: $(tail -n 1 verify.out)"
+
+# ---- what cannot be recorded runs on ----
+# refused NAME PATTERN PID
+refused() {
+	"$DEPCTL" attach -o refused "$3" >out 2>err
+	is "$1: status" $? 1
+	grep -Eq -- "$2" err && [ ! -e refused ] && pass "$1" || fail "$1: $(cat err)"
+}
+
+refused "no process" "no process" 99999999
+sleep 30 &
+pid=$!
+kill -STOP $pid
+wait_for grep -q "T (stopped)" /proc/$pid/status
+refused "a stopped process" "continue it first" $pid
+kill -KILL $pid
+wait $pid 2>/dev/null
+if have python3; then
+	cat >filter.py <<'END2'
+import ctypes, struct, time
+libc = ctypes.CDLL(None)
+# Allow all system calls.
+code = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0x7fff0000))
+prog = struct.pack("HxxxxxxQ", 1, ctypes.addressof(code))
+libc.prctl(38, 1, 0, 0, 0)
+print(libc.prctl(22, 2, prog), flush=True)
+time.sleep(30)
+END2
+	python3 filter.py >filter.out &
+	pid=$!
+	wait_for grep -q 0 filter.out
+	refused "a seccomp filter" "seccomp filter" $pid
+	kill -0 $pid && pass "and the process runs on" || fail "it has ended"
+	kill $pid
+	wait $pid 2>/dev/null
+fi
+
+# ---- servers and interpreters ----
+if have redis-server && have redis-cli && have redis-benchmark; then
+	redis-server --port 0 --unixsocket "$tmp/redis" --save '' --daemonize no >redis.out 2>&1 &
+	pid=$!
+	cli="redis-cli -s $tmp/redis"
+	wait_for eval '$cli ping 2>/dev/null | grep -q PONG'
+	redis-benchmark -s "$tmp/redis" -q -n 20000 -c 20 -t set,get,lpush >bench.out 2>&1 &
+	load=$!
+	"$DEPCTL" attach -q -o redis.dep $pid 2>err &
+	recorder=$!
+	wait $load
+	is "the clients of redis see no error" $? 0
+	is "redis answers" "$($cli set key value && $cli get key)" "$(printf 'OK\nvalue')"
+	$cli shutdown nosave
+	wait $pid
+	is "redis ends" $? 0
+	wait $recorder
+	good redis.dep && pass "a good store of redis" || fail "redis: $(cat err verify.out)"
+fi
+if have python3; then
+	cat >threads.py <<'END2'
+import hashlib, sys, threading, time
+print("running", flush=True)
+end = time.time() + float(sys.argv[1])
+right = hashlib.sha256(b"x" * 100000).hexdigest()
+def work():
+    while time.time() < end:
+        assert hashlib.sha256(b"x" * 100000).hexdigest() == right
+        assert sum(i * i for i in range(1000)) == 332833500
+threads = [threading.Thread(target=work) for i in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+print("right")
+END2
+	checked "python3 with threads" 0 right python3 threads.py 2 && pass "python3 with threads"
+fi
+if have node; then
+	cat >timers.js <<'END2'
+console.log("running");
+let sum = 0, ticks = 0;
+const end = Date.now() + 2000;
+const timer = setInterval(() => {
+	for (let i = 0; i < 100000; i++)
+		sum = (sum * 31 + i) % 1000003;
+	ticks++;
+	if (Date.now() < end)
+		return;
+	clearInterval(timer);
+	console.log(ticks > 0 && sum >= 0 ? "right" : "wrong");
+}, 5);
+END2
+	checked "node" 0 right node timers.js && pass "node"
+fi
+finish

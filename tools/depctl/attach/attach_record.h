@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef DEPCTL_ATTACH_ATTACH_RECORD_H
+#define DEPCTL_ATTACH_ATTACH_RECORD_H
+
+#include "tools/depctl/record/record.h"
+
+/**
+ * attach_record() - record a running process until it ends, or a signal or o->for_ns ends that
+ *
+ * Return: exit status of depctl.
+ */
+int attach_record(struct record_options *o, pid_t pid);
+
+#endif
