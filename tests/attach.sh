@@ -72,12 +72,12 @@ fi
 	fail "$wrong of $n probes: $(head -n 1 wrong)"
 [ $good -gt 0 ] || fail "no probe succeeded"
 for call in epoll_wait semtimedop rt_sigtimedwait recvfrom; do
-	grep -q " $call  *is caught when the call returns" all &&
+	grep -q " $call  *is caught when its call returns" all &&
 		! grep -q " $call  *is stopped" all && pass "$call is left alone" ||
 		fail "$call: $(grep " $call " all | sort | uniq -c)"
 done
 for call in clock_nanosleep poll futex; do
-	grep -Eq " ($call|restart_syscall)  *is stopped; the call goes on" all &&
+	grep -Eq " ($call|restart_syscall)  *is stopped; its call resumes" all &&
 		pass "$call is stopped" || fail "$call: $(grep " $call " all)"
 done
 grep -Eq "^ *[0-9]+  attach_calls  +is stopped" all && pass "a busy thread is stopped" ||

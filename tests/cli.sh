@@ -300,7 +300,7 @@ for c in info verify "dump --refs"; do
 done
 mkdir bad.dep && echo '{' >bad.dep/manifest.json
 expect 1 "" "bad.dep cannot be read: ." "$depctl" info bad.dep
-expect 1 "-" "bad.dep cannot be read: ." "$depctl" ls
+expect 1 "-" "cannot read the store ./bad.dep" "$depctl" ls
 rm -r bad.dep
 
 # ---- a good store ----
@@ -351,7 +351,7 @@ check "dump depends on --jobs" cmp -s events.1 events.7
 if [ -w /dev/full ]; then
 	timeout 20 "$depctl" dump --events s.dep >/dev/full 2>err
 	check "status with a full disk" test $? = 1
-	check "message with a full disk" grep -q "could not be written: No space" err
+	check "message with a full disk" grep -q "cannot write the output: No space" err
 else
 	skipped=$((skipped + 1))
 fi
@@ -430,7 +430,7 @@ json "$depctl" verify --rebuild --json s.dep
 "$(dirname "$make_store")/store_lock" s.dep/fragments 60 &
 writer=$!
 sleep .5
-expect 1 ": good" "s.dep is being recorded" "$depctl" verify --rebuild s.dep
+expect 1 ": good" "of s.dep: the store is being recorded" "$depctl" verify --rebuild s.dep
 kill $writer
 wait $writer 2>/dev/null
 

@@ -329,8 +329,8 @@ static int check_whole(struct parse *p)
 		return refuse(p, -EINVAL, "no_record stores nothing: store, max_size, null, "
 			      "keep_translations and log_* are not allowed with it");
 	if (!r->store && !(r->flags & (ADEPT_S_NO_RECORD | ADEPT_S_NULL)))
-		return refuse(p, -EINVAL, "the field store is missing: it is optional only with "
-			      "no_record or null");
+		return refuse(p, -EINVAL, "the field 'store' is missing: it is optional only with "
+			      "'no_record' or 'null'");
 	if (r->shared && !r->store)
 		return refuse(p, -EINVAL, "the field share needs a store");
 	return 0;

@@ -57,7 +57,7 @@ struct instance {
 	struct waiting *first, **last;
 	uint32_t nwaiting;
 	uint64_t sent, got;	/* clients sent to this process; clients that it acknowledged */
-	uint32_t nattaches;	/* unanswered requests to record a pending process */
+	uint32_t nattaches;	/* attach requests for processes stopped at exec, not answered yet */
 	uint64_t attached;	/* pending processes that this instance has attached */
 
 	struct link_report report;

@@ -334,7 +334,7 @@ static const struct {
 	  ACCOUNT_STORED },
 	{ "adept_user_cpu_seconds", COUNTER, "seconds", "Processor time of a user's instances.",
 	  ACCOUNT_CPU },
-	{ "adept_user_refused", COUNTER, NULL, "Refusals because a user's limit was reached.",
+	{ "adept_user_refused", COUNTER, NULL, "Requests refused because a user's limit was reached.",
 	  ACCOUNT_KINDS },
 };
 

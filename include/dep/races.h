@@ -75,11 +75,11 @@ struct dep_race_access {
 	uint64_t own_pc, own_address;
 };
 
-/* Where a step of a witness ends. */
+/* Where a step ends in a witness, which is an order of execution that shows a predicted race. */
 enum dep_step_end {
 	DEP_STEP_ACCESS,	/* before the thread's access of the race */
-	DEP_STEP_BEFORE,	/* before @call, which must wait for another thread */
-	DEP_STEP_AFTER,		/* after @call; this thread has no further step in the witness */
+	DEP_STEP_BEFORE,	/* before dep_step.call, which must wait for another thread */
+	DEP_STEP_AFTER,		/* after dep_step.call has returned; the thread's last step */
 };
 
 #define DEP_STEP_CALLS		4	/* addresses of a stack, innermost first; 0: no more */

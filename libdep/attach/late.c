@@ -18,8 +18,8 @@
 
 #include "internal.h"
 
-#define FIRST_NS	200000	/* 2 s in all */
-#define FIRST_PAUSES	10000
+#define FIRST_NS	200000	/* pause between two looks for a thread that has returned */
+#define FIRST_PAUSES	10000	/* give up after 2 s */
 
 bool late_blocks_trap(const struct scan *s, pid_t tid)
 {

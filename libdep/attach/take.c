@@ -6,8 +6,9 @@
  *	fork ------------------------->	stop threads, except those in calls that a stop would end
  *					all can be taken: inject, let them go
  *					otherwise: let them go, exit
- *	wait <-------------------------	result, in memory that both have
- *	try again, for at most 2 s	take the others when their calls return (late.c); exit
+ *	wait <-------------------------	result, in shared memory
+ *	try again, for at most 2 s	take the threads left out when their calls return
+ *					(late.c); exit
  *
  * The caller does not kill the tracer: if the process is frozen in the middle of the injection,
  * the tracer must be there when it runs again.
@@ -24,7 +25,7 @@
 #include "libdep/inject/running.h"
 
 #define TRY_NS		2000000000ull	/* for all tries */
-#define PAUSE_NS	3000000		/* between two; a multiple of it is no usual period */
+#define PAUSE_NS	3000000		/* pause between two tries */
 
 /* The kernel's restart codes: 512 to 514, and 516. */
 #define RESTART_FIRST	512
@@ -72,7 +73,7 @@ int take_state(const struct scan *s, struct dep_running *r)
 	case DAMAGE_SHORT:
 		return -EAGAIN;
 	default:
-		/* A call that has returned. */
+		/* The call has returned: there is nothing to restart. */
 		if (!is_restart((s64)regs->rax))
 			regs->orig_rax = (u64)-1;
 		return 0;

@@ -98,7 +98,7 @@ static bool answer(struct adept_proc *sh, u32 from, u32 to)
 	return true;
 }
 
-/* Note that the process's execve is not followed and runs natively. */
+/* Record that the process's execve is not followed and runs natively. */
 static void refused(struct proc_slot *p, bool counted)
 {
 	p->native = true;

@@ -141,7 +141,7 @@ static int wait_ready(struct attaching *g, struct dep_why *why)
 			return dep_inject_error(why, errno, "Process %d cannot be controlled: %m.",
 						g->r.pid);
 	}
-	/* rip is behind the int3. */
+	/* After an int3 stops, rip is that of the next instruction. */
 	if (!ptrace(PTRACE_GETREGS, g->r.pid, NULL, &regs) &&
 	    regs.rip == g->a->boot->image + g->a->t->entry.ready + 1)
 		return 0;

@@ -3,7 +3,7 @@
  * Launch a program under the engine.
  *
  *	caller                        child
- *	fork ------------------------> restores native state, waits
+ *	fork ------------------------> restores signals and limits, waits
  *	PTRACE_SEIZE (no signal, no
  *	  stop that it could notice)
  *	"go" ------------------------> execve

@@ -33,7 +33,10 @@
 
 #define SYNC_OBJECT		RACE_USER3	/* access to a pthreads object as a whole */
 
-/* Bits of detector addresses of descriptors and pthreads objects, which no program address has. */
+/*
+ * The race detector also tracks file descriptors and pthreads objects as a whole.  Their addresses in
+ * the detector have one of these bits set, which no address of a program has.
+ */
 #define SYNC_DESCRIPTORS	(1ull << 62)
 #define SYNC_OBJECTS		(1ull << 61)
 

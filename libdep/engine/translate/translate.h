@@ -118,7 +118,11 @@ void landing_emit(struct build *b, int is_return);
 void landing_emit_mismatch(struct build *b);
 /** landing_place() - get address and literal of the landing stub in @b, which was just committed */
 struct landing_place landing_place(const struct build *b);
-/** landing_build_tail() - build the code after the landing stub of @pc, the last code in @a */
+/**
+ * landing_build_tail() - complete the landing stub (code for indirect branches to @pc) with its jump
+ *
+ * The stub must be the code that was added to @a last.
+ */
 void landing_build_tail(u64 pc, struct arena *a, enum after after);
 /** landing_renew() - replace the landing stub of jumps to @pc, after the fragment behind it died */
 void landing_renew(u64 pc);

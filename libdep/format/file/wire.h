@@ -150,11 +150,11 @@ struct dep_wire_end {
 /* Minimum of dep_wire_end.fixed in format 4; newer fields may follow. */
 #define DEP_END_FIXED	offsetof(struct dep_wire_end, lost_descriptors)
 
-/* Number of segments of one thread when the row was written, and the last chain value. */
+/* Row for one thread in MARK and END frames: what the thread had stored when it was written. */
 struct dep_wire_thread_sum {
 	u32 serial, pad;
 	u64 segments;		/* number of segments stored for the thread so far */
-	u64 chain;		/* chain value of the last of these segments */
+	u64 chain;		/* running checksum (chain.h) up to the last of these segments */
 };
 
 /*

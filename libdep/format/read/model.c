@@ -221,7 +221,7 @@ static void end_process(struct dep_model *m, const struct dep_log_entry *fr)
 	p->translate_ns = w.translate_ns;
 }
 
-/* Note that the store must have at least @sum->segments segments of the thread. */
+/* Record that the store must have at least @sum->segments segments of the thread. */
 static int claim(struct dep_model *m, const struct dep_wire_thread_sum *sum)
 {
 	struct dep_proof *p = dep_table_of(&m->proofs, sizeof(*p), sum->serial);

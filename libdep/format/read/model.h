@@ -89,7 +89,7 @@ struct dep_process *dep_model_process(const struct dep_model *m, u32 serial);
 
 /**
  * dep_modules_build() - fill m->modules, which is empty, from m->map_events (modules.c)
- * @input: bytes of the log
+ * @input: size of the log in bytes; limits the memory that is used
  */
 int dep_modules_build(struct dep_model *m, u64 input);
 

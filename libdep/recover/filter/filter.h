@@ -42,8 +42,9 @@
  * @spin_words: words that a thread waited for in a loop of reads; filters add to this set
  * @counters: atomic counters; NULL: treat all locked instructions as ordering threads
  * @wanted: emit only accesses to these words; NULL: emit the first accesses of an interval
- * @singly: defer no accesses
- * @interpret: recover without machine code, to compare results
+ * @singly: never defer an access: emit or drop each one when recovery meets it
+ * @interpret: run recovery programs by the interpreter only, without compiling them, to compare
+ *	results
  */
 struct dep_process_filter {
 	u32 process;

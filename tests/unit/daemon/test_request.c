@@ -208,7 +208,7 @@ static void test_record_refused(void **state)
 	(void)state;
 	refused(-EINVAL, "argv must be an array", RECORD("\"argv\":[],\"cwd\":\"/\""));
 	refused(-EINVAL, "argv must be an array", RECORD("\"argv\":\"a\",\"cwd\":\"/\""));
-	refused(-EINVAL, "argv must be an array of strings",
+	refused(-EINVAL, "argv must be an array that contains only strings",
 		RECORD("\"argv\":[\"a\",1],\"cwd\":\"/\""));
 	refused(-EINVAL, "first string", RECORD("\"argv\":[\"\"],\"cwd\":\"/\""));
 	refused(-EINVAL, "cwd must be an absolute path",
@@ -219,7 +219,7 @@ static void test_record_refused(void **state)
 		RECORD("\"argv\":[\"a\"],\"cwd\":\"/\",\"store\":\"x.dep\""));
 	refused(-EINVAL, "store must be a string",
 		RECORD("\"argv\":[\"a\"],\"cwd\":\"/\",\"store\":null"));
-	refused(-EINVAL, "store is missing", RECORD("\"argv\":[\"a\"],\"cwd\":\"/\""));
+	refused(-EINVAL, "'store' is missing", RECORD("\"argv\":[\"a\"],\"cwd\":\"/\""));
 	refused(-EINVAL, "options must be an object", OPTIONS("[]"));
 	refused(-EINVAL, "no field fast in options", OPTIONS("{\"fast\":true}"));
 	refused(-EINVAL, "drop is repeated", OPTIONS("{\"drop\":true,\"drop\":false}"));

@@ -76,7 +76,7 @@ static void sparse_log(void **state)
 	forge_end(&f);
 	ran = forge_run(&f, read_store, false);
 	assert_int_equal(ran.ret, -EFBIG);
-	assert_non_null(strstr(ran.why, "fragments has 1099511627776 bytes"));
+	assert_non_null(strstr(ran.why, "fragments is a sparse file of 1099511627776 bytes"));
 	ran = forge_run(&f, resume_store, false);
 	assert_int_equal(ran.ret, -EFBIG);
 	forge_remove(&f);

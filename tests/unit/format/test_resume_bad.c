@@ -181,7 +181,7 @@ void refusals(void **state)
 	refused_with(&f, "segments.000", noise, 1000, -EBADMSG, "000 is not a segment file");
 	refused_with(&f, "segments.000", noise, 7, -EBADMSG, "000 is not a segment file");
 	refused_with(&f, "segments.000", none, 4096, -EBADMSG, "000 is not a segment file");
-	refused_with(&f, "segments.002", f.seg, f.seg_size, -EBADMSG, "1 of 3 files of seg");
+	refused_with(&f, "segments.002", f.seg, f.seg_size, -EBADMSG, "1 of 3 segment files");
 	refused_with(&f, "segments.999999", f.seg, f.seg_size, -EBADMSG, "are missing");
 	refused_with(&f, "segments.001", noise, FILE_HEADER + 1, -EBADMSG,
 		     "segments.001 is not a segment file");

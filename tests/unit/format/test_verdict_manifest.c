@@ -40,7 +40,7 @@ void manifest_refused(void **state)
 	put_text(vi->dir, "\xff\x01 no manifest");
 	expect_refused(vi->dir, -EBADMSG, "does not parse");
 	put_text(vi->dir, "{ \"format\": \"other\", \"version\": 4 }");
-	expect_refused(vi->dir, -EBADMSG, "not of a DEP store");
+	expect_refused(vi->dir, -EBADMSG, "not the manifest of a DEP store");
 	put_text(vi->dir, "{ \"format\": \"DEP\", \"version\": 99 }");
 	expect_refused(vi->dir, -EPROTONOSUPPORT, "99");
 	put_text(vi->dir, "{ \"format\": \"DEP\", \"version\": 3 }");

@@ -24,7 +24,8 @@ struct attach {
 static const struct argp_option options[] = {
 	{ "output", 'o', "DIR", 0, "Create the store in directory DIR (default: COMMAND.dep, or "
 	  "the next free COMMAND.1.dep, ..)", 1 },
-	{ "for", OPT_FOR, "SECONDS", 0, "Stop recording after this time; the process continues", 1 },
+	{ "for", OPT_FOR, "SECONDS", 0, "Stop recording after this time; the process continues",
+	  1 },
 	{ "quiet", 'q', NULL, 0, "No summary at the end", 1 },
 	{ "dry", OPT_DRY, NULL, 0, "Record nothing: stop the threads, resume them at once, and "
 	  "print what was found", 2 },
@@ -85,8 +86,8 @@ static const struct argp argp = {
 /* For each kind of thread: what an attach would do to it, in JSON (@key) and in text. */
 static const struct { const char *key, *text; } actions[DEP_ATTACH_KINDS] = {
 	[DEP_ATTACH_RUNNING] = { "stop", "is stopped" },
-	[DEP_ATTACH_RESTARTS] = { "stop-call", "is stopped; the call goes on" },
-	[DEP_ATTACH_RETURNS] = { "catch", "is caught when the call returns" },
+	[DEP_ATTACH_RESTARTS] = { "stop-call", "is stopped; its call resumes" },
+	[DEP_ATTACH_RETURNS] = { "catch", "is caught when its call returns" },
 	[DEP_ATTACH_STOPPED] = { "keep", "stays stopped" },
 	[DEP_ATTACH_VFORKS] = { "wait", "waits for its vfork child" },
 	[DEP_ATTACH_BLOCKED] = { "wait", "cannot be interrupted" },

@@ -44,8 +44,8 @@ static void say_losses(const struct recorded *r)
 		warn("lost: %s in %llu chunks, while no depd was running",
 		     human_size(l->absent_bytes, size), (unsigned long long)l->absent_chunks);
 	if (l->lost_descriptors)
-		warn("lost: %llu descriptors of code, mappings or log lines, because no collector "
-		     "ran",
+		warn("lost: %llu records that describe code, mappings or log lines, because no "
+		     "collector ran",
 		     (unsigned long long)l->lost_descriptors);
 	if (l->unfinished_threads)
 		warn("%llu thread%s killed: up to one unfinished record %sis missing",

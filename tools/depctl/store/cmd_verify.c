@@ -70,10 +70,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
 	options, parse, "STORE",
-	"Check the checksums, the sequence and the recovery of a store, and list missing data.\v"
-	"Exit status 0: the store is complete, apart from data dropped or discarded on request, or "
-	"an older version recorded it and nothing is known to be missing; 1: data is wrong or "
-	"missing; 3: the store is being recorded.", NULL, NULL, NULL
+	"Check a store's checksums, that no segment is missing, and that all references can be "
+	"recovered; list missing data.\v"
+	"Exit status 0: nothing is known to be missing, apart from data dropped or discarded on "
+	"request; 1: data is wrong or missing; 3: the store is being recorded.", NULL, NULL, NULL
 };
 
 static void problem(struct verify *v, enum problem kind, const char *fmt, ...)
