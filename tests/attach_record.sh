@@ -153,6 +153,34 @@ END2
 	wait $pid 2>/dev/null
 fi
 
+cat >shares.c <<'END2'
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+static char stack[65536] __attribute__((aligned(16)));
+
+static int child(void *arg)
+{
+	for (;;)
+		pause();
+	return arg != 0;
+}
+
+int main(void)
+{
+	return clone(child, stack + sizeof(stack), CLONE_VM | SIGCHLD, 0) < 0 || pause();
+}
+END2
+gcc -O1 -D_GNU_SOURCE -o shares shares.c || exit 1
+./shares &
+pid=$!
+wait_for pgrep -P $pid >children
+refused "a child in the same memory" "same memory as process $(cat children)" $pid
+refused "a parent in the same memory" "same memory as process $pid" "$(cat children)"
+kill "$(cat children)" $pid
+wait $pid 2>/dev/null
+
 # ---- servers and interpreters ----
 if have redis-server && have redis-cli && have redis-benchmark; then
 	redis-server --port 0 --unixsocket "$tmp/redis" --save '' --daemonize no >redis.out 2>&1 &

@@ -123,6 +123,12 @@ void late_finish(const struct scan *s);
 
 /** refuse_process() - 0, or the reason why this process cannot be attached to */
 int refuse_process(pid_t pid, int proc, struct dep_why *why);
+/**
+ * refuse_sharing() - 0, or an error if another process runs in the process's memory
+ *
+ * Call it while the process's threads are stopped: they could create such a process.
+ */
+int refuse_sharing(pid_t pid, int proc, struct dep_why *why);
 /** refuse_seize() - why PTRACE_SEIZE of a thread failed with @err, and what to do about it */
 int refuse_seize(const struct scan *s, pid_t tid, int err, struct dep_why *why);
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Processes that cannot be attached to, and why. */
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -16,7 +19,7 @@
 /** struct facts - lines of /proc/PID/status and stat that matter */
 struct facts {
 	char state;
-	long tracer, threads;
+	long tracer, threads, parent;
 	unsigned long flags;
 	unsigned int seccomp, uid[2];
 };
@@ -46,6 +49,7 @@ static bool read_status(int proc, const char *name, struct facts *f)
 		return false;
 	while (fgets(line, sizeof(line), file)) {
 		sscanf(line, "TracerPid: %ld", &f->tracer);
+		sscanf(line, "PPid: %ld", &f->parent);
 		sscanf(line, "Seccomp: %u", &f->seccomp);
 		sscanf(line, "Uid: %u %u", &f->uid[0], &f->uid[1]);
 	}
@@ -108,6 +112,63 @@ static bool is_frozen(int proc)
 	if (file)
 		fclose(file);
 	return frozen;
+}
+
+static bool shares_memory(pid_t pid, long other)
+{
+	return other > 0 && !syscall(SYS_kcmp, pid, (pid_t)other, KCMP_VM, 0, 0);
+}
+
+/* The child of a thread that runs in the thread's memory; 0: none. */
+static long sharing_child(pid_t pid, int proc, const char *tid)
+{
+	long child, found = 0;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "task/%.20s/children", tid);
+	f = dep_proc_file(proc, path);
+	while (f && !found && fscanf(f, "%ld", &child) == 1)
+		found = shares_memory(pid, child) ? child : 0;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/*
+ * A parent or child that runs in the process's memory, by clone(2) with CLONE_VM; 0: none.  It would
+ * meet changed code without being traced.  A vfork child is waited for when threads are stopped.
+ */
+static long sharing_process(pid_t pid, int proc, long parent)
+{
+	int fd = openat(proc, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	long found = shares_memory(pid, parent) ? parent : 0;
+	struct dirent *e;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return found;
+	}
+	while (!found && (e = readdir(dir)))
+		if (atoi(e->d_name) > 0)
+			found = sharing_child(pid, proc, e->d_name);
+	closedir(dir);
+	return found;
+}
+
+int refuse_sharing(pid_t pid, int proc, struct dep_why *why)
+{
+	struct facts f = { 0 };
+	long other;
+
+	if (!read_status(proc, "status", &f))
+		return dep_inject_error(why, ESRCH, "There is no process %d.", pid);
+	other = sharing_process(pid, proc, f.parent);
+	return other ? dep_inject_error(why, EAGAIN, "Process %d runs in the same memory as process "
+					"%ld; only one that has its memory for itself can be "
+					"recorded.", pid, other) : 0;
 }
 
 static int traced(pid_t pid, long tracer, struct dep_why *why)

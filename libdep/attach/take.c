@@ -132,11 +132,13 @@ static int inject(struct result *r, struct scan *s, struct dep_running *thread)
 	int err;
 
 	err = examine_all(s, r, thread);
+	if (!err)
+		err = refuse_sharing(s->pid, s->proc, &r->why);
 	if (err)
 		return err;
 	err = dep_running_begin(a, r->target, s->proc, thread, r->n, &r->boot, &r->why);
 	if (!err)
-		err = dep_running_catch(a, &r->why);
+		err = dep_running_catch(a, s->proc, &r->why);
 	if (!err && !late_still_wait(s))
 		err = dep_inject_error(&r->why, EAGAIN, "Threads of process %d return from system "
 				       "calls faster than they can be caught; try again.", s->pid);

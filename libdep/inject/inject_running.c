@@ -271,7 +271,27 @@ static bool is_caught(const struct adept_boot *b, u64 pc)
 	return false;
 }
 
-int dep_running_catch(struct dep_attaching *a, struct dep_why *why)
+/* Is @pc in a private mapping?  A write to a shared one would change other processes' memory. */
+static bool is_private(int proc, u64 pc)
+{
+	unsigned long long start, end;
+	FILE *f = dep_proc_file(proc, "maps");
+	char line[512], perms[5];
+	bool private = false;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llx-%llx %4s", &start, &end, perms) == 3 && pc >= start &&
+		    pc < end) {
+			private = perms[3] == 'p';
+			break;
+		}
+	}
+	if (f)
+		fclose(f);
+	return private;
+}
+
+int dep_running_catch(struct dep_attaching *a, int proc, struct dep_why *why)
 {
 	const u8 int3 = INT3;
 	struct adept_boot *b = a->boot;
@@ -285,7 +305,9 @@ int dep_running_catch(struct dep_attaching *a, struct dep_why *why)
 		if (b->ncaught == ADEPT_CAUGHT_PCS)
 			return dep_inject_error(why, EAGAIN, "The threads wait in system calls at "
 						"more than %u places.", ADEPT_CAUGHT_PCS);
-		err = dep_memory_read(a->mem, a->thread[i].pc, &byte, 1);
+		err = is_private(proc, a->thread[i].pc) ? 0 : -EPERM;
+		if (!err)
+			err = dep_memory_read(a->mem, a->thread[i].pc, &byte, 1);
 		if (!err && byte == INT3)
 			err = -EBUSY;
 		if (!err)

@@ -52,10 +52,11 @@ int dep_running_begin(struct dep_attaching *a, const struct dep_target *t, int p
 		      struct dep_why *why);
 /**
  * dep_running_catch() - put int3 where late threads continue
+ * @proc: as for dep_running_begin()
  *
  * The caller checks after it that these are still in their calls.  dep_running_release() undoes it.
  */
-int dep_running_catch(struct dep_attaching *a, struct dep_why *why);
+int dep_running_catch(struct dep_attaching *a, int proc, struct dep_why *why);
 void dep_running_release(struct dep_attaching *a);
 /** dep_running_caught() - has a late thread with these registers met such an int3? */
 bool dep_running_caught(const struct dep_attaching *a, const struct user_regs_struct *regs);
