@@ -49,7 +49,7 @@ int adept_geo_init(struct adept_geo *g, __u32 chunk_size, __u32 nchunks, __u32 n
  * struct adept_place - position in the writer area
  * @slot: number of the slot
  * @chunk: index of the chunk in the slot's ring
- * @off: byte offset in the chunk; at least chunk_size: in the gap after the chunk
+ * @off: byte offset in the chunk; in the gap after the chunk if at least chunk_size
  */
 struct adept_place {
 	__u32 slot;
@@ -217,7 +217,7 @@ void adept_core_take(struct adept_core *c, __u32 i);
 /** adept_core_untake() - chunk @i did not reach the consumer: TAKEN -> FILLED */
 void adept_core_untake(struct adept_core *c, __u32 i);
 
-/** adept_core_give() - the consumer gives a chunk back: TAKEN -> CLEANING.  Its index or -EINVAL */
+/** adept_core_give() - take back chunk @seq: TAKEN -> CLEANING.  Return: its index or -EINVAL */
 int adept_core_give(struct adept_core *c, __u64 seq);
 
 /** adept_core_cleaned() - chunk @i was zeroed: CLEANING -> FREE */

@@ -61,8 +61,8 @@ int loop_watch_change(struct loop *l, struct loop_watch *w, short events);
 /**
  * loop_remove() - stop polling; does nothing if @w is not polled
  *
- * Call it before closing the descriptor.  The kernel keeps the file open until the loop waits
- * next: only then does the peer see that it was closed.
+ * Call it before closing the descriptor.  The kernel still has a reference to the file until the
+ * loop waits again, so the peer does not see the close before that.
  */
 void loop_remove(struct loop *l, struct loop_watch *w);
 /** loop_timer_set() - call @t->due after @in_ns nanoseconds, then every @every_ns; 0: once */

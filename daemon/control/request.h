@@ -42,9 +42,10 @@ struct request {
 	char *cwd;		/* working directory, absolute */
 	char *store;		/* absolute path; NULL: nothing is stored (no_record or null) */
 	uint32_t flags;		/* ADEPT_S_..: flags of the session, from the options */
-	uint64_t ring_size, max_size;	/* bytes; 0: default ring size, no limit */
+	/* size of a ring, limit of the store's size; bytes; 0: default, no limit */
+	uint64_t ring_size, max_size;
 	int level;		/* compression level; 0: default */
-	bool aslr;		/* true unless the client disabled it */
+	bool aslr;		/* keep address space randomisation enabled */
 	enum request_transport transport;
 	bool shared;		/* @group gets read access to the store */
 	uint32_t group;

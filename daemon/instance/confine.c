@@ -23,7 +23,7 @@
 #define ROOT_KEEPS	(1u << CAP_SYS_PTRACE | 1u << CAP_DAC_OVERRIDE | 1u << CAP_KILL | \
 			 1u << CAP_DAC_READ_SEARCH | 1u << CAP_CHOWN | 1u << CAP_FOWNER)
 
-#define LOCKED_MAX	(64ull << 20)	/* older kernels count io_uring's memory as locked */
+#define LOCKED_MAX	(64ull << 20)	/* bytes; older kernels count io_uring's memory as locked */
 
 static int limit(int what, uint64_t most)
 {

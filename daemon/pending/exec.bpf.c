@@ -175,7 +175,7 @@ struct {
 	__type(value, u64);
 } counts SEC(".maps");
 
-/** struct text - a text, @s from @start to @end; with @pad, 64 bytes can be read before @end */
+/** struct text - a text in @s, from @start to @end; @pad makes 64 bytes before @end readable */
 struct text {
 	char pad[8 * EXEC_WORDS];
 	char s[EXEC_TEXT + 256];
@@ -188,7 +188,7 @@ struct subject {
 	struct text exe, name, cgroup;
 	u64 comm[2];
 	u32 uid, nrules;
-	s32 known;		/* last bytes of a relative @name that also end the absolute name */
+	s32 known;		/* number of last bytes of @name that an absolute path also has */
 	bool foreground;
 	/* Results: a rule may match; a rule may match, but not in a terminal's foreground */
 	bool fits, terminal;
@@ -327,7 +327,7 @@ static __always_inline void read_name(struct text *t, const char *name)
 	t->cut = n <= 0 || n == EXEC_TEXT;
 }
 
-/* Count the last bytes of a relative name that also end the absolute name: its last component. */
+/* Length of a relative path's last component and its slash: the absolute path ends so, too. */
 static __always_inline u32 known_tail(const struct text *t)
 {
 	u32 end = t->end & (EXEC_TEXT - 1), i;

@@ -12,7 +12,7 @@
 #define EXEC_TEXT	1024	/* bytes of a path; a power of 2 */
 #define EXEC_ARGV	4096
 #define EXEC_WORDS	8	/* number of 8-byte words compared at each end of a text */
-#define EXEC_PENDING	8192	/* limit of processes pending at the same time */
+#define EXEC_PENDING	8192	/* limit of processes stopped and not yet released or attached */
 #define EXEC_RING	(4u << 20)
 
 /**
@@ -73,7 +73,7 @@ enum exec_count {
 	EXEC_FAILED,		/* the signal could not be sent */
 	EXEC_OTHER_NS,		/* in another pid namespace */
 	EXEC_IMAGE32,		/* not an x86-64 program */
-	EXEC_PRIVILEGED,	/* set-uid program or the like */
+	EXEC_PRIVILEGED,	/* raises privileges, such as set-uid programs */
 	EXEC_TRACED,		/* traced by another process */
 	EXEC_TERMINAL,		/* in the foreground of a terminal */
 	/* Processes that were stopped */

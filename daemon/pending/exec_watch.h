@@ -34,7 +34,7 @@ struct exec_watch_counts {
 	uint64_t failed;	/* the signal could not be sent */
 	uint64_t other_namespace;	/* in another pid namespace */
 	uint64_t image32;	/* not an x86-64 program */
-	uint64_t privileged;	/* set-uid program or the like */
+	uint64_t privileged;	/* raises privileges, such as set-uid programs */
 	uint64_t traced;	/* traced by another process */
 	uint64_t terminal;	/* in the foreground of a terminal */
 };

@@ -11,7 +11,7 @@
 #include "daemon/control/request.h"
 
 #define POLICY_RULES_MAX	64
-#define POLICY_SESSIONS_MAX	1024u	/* most open sessions, since the next depd adopts no more */
+#define POLICY_SESSIONS_MAX	1024u	/* limit of open sessions; a depd adopts no more */
 #define POLICY_STORE_DEFAULT	"/var/lib/adept"
 
 /** struct policy_rule - one section [rule NAME] of depd.conf(5) */
@@ -23,7 +23,7 @@ struct policy_rule {
 	uid_t uid;
 	uint32_t every;		/* record each n-th matching process; 1: all */
 	uint32_t at_once;	/* limit of open sessions of this rule; 0: no limit */
-	bool terminal;		/* also processes in the foreground of a terminal */
+	bool terminal;		/* match also processes in the foreground of a terminal */
 	/* Parameters of the rule's sessions */
 	uint32_t flags;		/* ADEPT_S_*: flags of the session */
 	uint64_t ring_size, max_size;

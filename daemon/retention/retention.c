@@ -25,7 +25,7 @@
 
 #define MANIFEST	"manifest.json"
 #define LOG		"fragments"
-#define OLD_TMP		MANIFEST ".tmp"		/* temporary file of writers of format 3 */
+#define OLD_TMP		MANIFEST ".tmp"		/* temporary manifest of store format 3 */
 #define OPEN_DIR	(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 /* A store in the directory. */
@@ -91,7 +91,7 @@ static bool is_newer(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-/* True for files that determine a store's age.  Readers write catalogs, which do not count. */
+/* True for files that determine a store's age: not for catalogs (an index), which readers write. */
 static bool is_written(const char *name)
 {
 	return !strcmp(name, MANIFEST) || !strcmp(name, LOG) || is_segments(name);

@@ -50,7 +50,7 @@ struct session {
 	enum dep_close_cause cause;
 	pid_t pid;			/* pid of the first process; 0: none yet */
 	uint32_t attach_seq;	/* number of the front's request to record @attaching */
-	pid_t attaching;	/* pending process being attached for a rule; 0: none */
+	pid_t attaching;	/* process stopped at exec, being attached for a rule; 0: none */
 	int status;			/* exit status of the first process; -1: unknown */
 	bool has_client;	/* a client will report the exit status of the first process */
 	bool exit_reported;		/* the exit status has been reported */

@@ -10,8 +10,8 @@
 /**
  * made_is_store() - true if s->store is the directory that session_begin() created
  *
- * A depd that was killed in session_begin() may have created the directory without noting its
- * inode.  Then the directory must belong to the session's owner, be younger than the session,
+ * A depd that was killed in session_begin() may have created the directory without recording
+ * its inode.  Then the directory must belong to the session's owner, be younger than the session,
  * contain no recorded data, and have no writer.
  */
 bool made_is_store(const struct session *s);
