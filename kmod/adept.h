@@ -221,7 +221,7 @@ enum adept_consumer adept_ring_consumer(const struct adept_session *s);
 void adept_ring_wake_writers(struct adept_session *s);
 /** adept_ring_free_dead() - free all DEAD rings (those whose writer has ended) of a session */
 void adept_ring_free_dead(struct adept_session *s);
-/** adept_ring_end() - set state DEAD or ENDED, under s->lock.  Return: true: wake the consumer */
+/** adept_ring_end() - set final state DEAD or ENDED, under s->lock; true: wake the consumer */
 bool adept_ring_end(struct adept_session *s, struct adept_ring *r, u32 state);
 /** adept_ring_chunk_filled() - count a FILLED chunk, under s->lock; true: wake the consumer */
 bool adept_ring_chunk_filled(struct adept_session *s, struct adept_ring *r);

@@ -25,9 +25,9 @@
  * @chunk_size: size of a chunk, a parameter of the session
  * @nchunks: number of chunks of a ring, a parameter of the session
  * @nslots: number of slots, a parameter of the session
- * @chunk_stride: size of a chunk and the gap after it
+ * @chunk_stride: size of a chunk and the gap after it, which is never mapped: stores there fault
  * @slot_stride: size of all chunks of a slot, with gaps
- * @area_size: size of all slots, which is the size of the writer area
+ * @area_size: size of all slots, which is the size of the writer area (that the writers map)
  * @info_stride: size of struct adept_chunk_info of all chunks of a slot, rounded up to pages
  * @info_size: size of struct adept_chunk_info of all slots
  */
@@ -88,7 +88,7 @@ struct adept_hit {
  * @slot: the writer's slot
  * @cur: index of the chunk that the writer is filling
  * @fault: offset of the fault in the writer area
- * @r15: offset in the writer area that register r15 points to; can be any value
+ * @r15: offset in the writer area that register r15 points to, where the record begins; untrusted
  * @h: receives the offsets in the chunk
  *
  * Return: true if the store is part of a record that begins in chunk @cur.
@@ -202,7 +202,7 @@ void adept_core_anew(struct adept_core *c, __u64 bytes);
 /**
  * adept_core_end() - end a ring, whose writer then gets no more chunks
  * @c: the ring
- * @state: the ring's new state, ENDED or DEAD
+ * @state: the ring's new state: ENDED: its thread has ended; DEAD: the writer's mapping is gone
  *
  * Return: true if the chunk @c->cur has become FILLED.
  */
