@@ -15,7 +15,7 @@
 #include <sys/types.h>
 
 enum account_what {
-	ACCOUNT_INSTANCES,	/* running instances; one for each set of credentials */
+	ACCOUNT_INSTANCES,	/* running instances: a depd for each set of credentials */
 	ACCOUNT_DIRECTORIES,	/* directories of instances, including instances that ended */
 	ACCOUNT_WAITING,	/* clients that no instance has accepted yet */
 	ACCOUNT_USED,		/* processes stopped at exec for a rule and not attached yet */

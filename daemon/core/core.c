@@ -123,7 +123,7 @@ static void signal_arrived(struct loop_watch *w, short revents)
 	case 0:
 		break;
 	case SIGHUP:
-		/* An instance gets its configuration from the front. */
+		/* An instance gets its configuration from the front (root's depd). */
 		if (!depd->front)
 			depd_reload(depd, why);
 		break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The fd store kept by the holder process: depd's side of the connection. */
+/* fd store (keeps descriptors for the next depd) in a holder process: depd's side. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Loop of the fd store's holder: one depd at a time, one answer to each request. */
+/* Loop of the fd store's holder process: serves one depd at a time, answers each request. */
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>

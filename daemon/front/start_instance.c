@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Start the process of an instance. */
+/* Start the process of an instance, which is a user's depd under the front. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

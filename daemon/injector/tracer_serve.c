@@ -32,7 +32,7 @@ struct served {
 	bool removed;		/* depd has removed it; freed when @follows is 0 */
 };
 
-/** struct following - an execve that is being followed */
+/** struct following - an execve that is being followed, so that the new program is recorded */
 struct following {
 	struct following *next;
 	struct served *s;
@@ -131,7 +131,7 @@ static void tell(uint32_t session, uint32_t slot, enum dep_exec_outcome o, pid_t
 
 	if (why)
 		m.why = *why;
-	/* Fails if depd has ended; the session file has all that the next depd needs. */
+	/* This fails if depd has ended; the session file has all that the next depd needs. */
 	tracer_line_send(&line, &m, NULL, 0);
 }
 

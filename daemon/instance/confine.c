@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Credentials and limits of an instance.
+ * Credentials and limits of an instance, which is a user's depd process under root's depd.
  *
  * An instance reads data that its user's programs have written, so a malicious user could take
  * control of it.  This must gain the user nothing: an instance has only its user's permissions and

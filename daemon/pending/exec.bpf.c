@@ -338,7 +338,7 @@ static __always_inline u32 known_tail(const struct text *t)
 	return i <= end ? i : end;
 }
 
-/* True if the end of @t can match, judging by its last @known bytes. */
+/* True if the end of @t can match @p; only the last @known bytes are compared. */
 static __always_inline bool tail_fits(const struct text *t, const struct exec_pattern *p,
 				      s32 known)
 {
@@ -371,7 +371,7 @@ static __always_inline bool may_fit(const struct text *t, const struct exec_patt
 	return !diff && tail_fits(t, p, 8 * EXEC_WORDS);
 }
 
-/* Compare the path of the file and the name given to execve, which can be a link or a script. */
+/* True if the file's path, or the name given to execve (of a link or script), can match @p. */
 static __always_inline bool path_may_fit(const struct subject *s, const struct exec_pattern *p)
 {
 	if (may_fit(&s->exe, p))

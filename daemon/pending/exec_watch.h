@@ -60,7 +60,7 @@ int exec_watch_fd(const struct exec_watch *w);
 /**
  * exec_watch_read() - call @exec for each new pending process
  *
- * @exec decides by policy_match() and the rule's `every` and `at_once`.  It must call
+ * @exec decides by policy_match() and the rule's members every and at_once.  It must call
  * exec_watch_release() or exec_watch_attached() for the process, or arrange a later call.
  * Processes that have ended are skipped.
  *
@@ -69,7 +69,7 @@ int exec_watch_fd(const struct exec_watch *w);
 int exec_watch_read(struct exec_watch *w, void (*exec)(void *arg, const struct pending_exec *e),
 		    void *arg);
 /**
- * exec_watch_release() - let a pending process run natively, also after dep_attach() has failed
+ * exec_watch_release() - let a pending process run unrecorded; also after dep_attach() has failed
  *
  * Return: 0; -ESRCH: the process is no longer pending.
  */

@@ -79,7 +79,11 @@ struct policy_process {
 	bool foreground;	/* the process is in the foreground of a terminal */
 };
 
-/** policy_match() - get the first rule that matches @p, ignoring `every` and `at_once`; or -1 */
+/**
+ * policy_match() - find the first rule that matches @p, ignoring its members every and at_once
+ *
+ * Return: the number of the rule; -1: no rule matches.
+ */
 int policy_match(const struct depd_config *c, const struct policy_process *p);
 
 #endif

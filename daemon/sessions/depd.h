@@ -33,7 +33,7 @@ struct cleanup;
 struct tracer;
 
 /**
- * struct front_ops - operations of the front that an instance uses
+ * struct front_ops - operations of the front (root's depd) that an instance (a user's depd) uses
  * @second: periodic work, once a second; @open: number of open sessions
  * @changed: report that a session has begun or ended
  * @info: add the numbers of the front and of the other instances

@@ -73,7 +73,7 @@ void session_adopt_all(struct depd *d, struct fdstore_entry *kept, size_t n);
 /* ---- functions of session.c for adopt.c ---- */
 
 struct session *session_new(struct depd *d, uint32_t id);
-/** session_start() - register a session with tracer, wakeups and loop */
+/** session_start() - register a session with the tracer, the futex wakeups and the event loop */
 int session_start(struct session *s);
 /** session_free() - free a session that was not started or has ended */
 void session_free(struct session *s);

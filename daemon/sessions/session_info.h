@@ -16,7 +16,7 @@ struct session_totals {
 	struct dep_loss loss;
 };
 
-/** struct session_exec - request to the tracer to follow an execve */
+/** struct session_exec - request to the tracer to follow an execve: to record the new program */
 struct session_exec {
 	bool asked;		/* the request was sent and is not answered yet */
 	uint8_t outcome;	/* enum dep_exec_outcome */
@@ -64,7 +64,7 @@ struct session {
 	uint32_t live;			/* processes that were running when recording ended */
 	struct session_totals before;	/* totals of earlier depds; in state ENDED, all totals */
 	struct dep_loss loss;		/* total loss; valid in state ENDED */
-	struct dep_collect_status last;	/* latest status of the collector */
+	struct dep_collect_status last;	/* latest status of @collector */
 	char error[512];
 };
 

@@ -15,7 +15,7 @@
  * contain no recorded data, and have no writer.
  */
 bool made_is_store(const struct session *s);
-/** made_in_use() - true if a writer has the store open, such as a killed depd for a moment */
+/** made_in_use() - true if a writer, such as a killed depd that is still exiting, has it open */
 bool made_in_use(const struct session *s);
 /** made_remove() - remove the session's store; does nothing if made_is_store() returns false */
 void made_remove(struct session *s);
