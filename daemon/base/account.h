@@ -22,7 +22,7 @@ enum account_what {
 	/* The following are reported by instances or read from the kernel. */
 	ACCOUNT_SESSIONS,
 	ACCOUNT_CLIENTS,
-	ACCOUNT_MEMORY,		/* resident bytes */
+	ACCOUNT_MEMORY,		/* resident memory in bytes */
 	ACCOUNT_FDS,
 	ACCOUNT_QUEUED,		/* lag: bytes published by programs and not stored yet */
 	ACCOUNT_USED_KINDS,	/* number of kinds that can decrease; later ones only grow */

@@ -36,7 +36,7 @@ struct loop_watch {
 struct loop_timer {
 	/** @due: called when @t expires; may set or cancel timers, and free @t if canceled */
 	void (*due)(struct loop_timer *t);
-	uint64_t at_ns, every_ns;	/* set by the loop; CLOCK_MONOTONIC */
+	uint64_t at_ns, every_ns;	/* expiry (CLOCK_MONOTONIC) and period; set by the loop */
 	struct loop_timer *next;
 	bool armed;
 };

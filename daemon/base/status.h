@@ -69,7 +69,7 @@ struct depd_info {
 	uint64_t sessions_begun, sessions_adopted;
 	uint64_t sessions_ended[DEP_CLOSE_CAUSES];
 	uint32_t sessions_open;
-	uint64_t chunks, raw_bytes, stored_bytes;	/* of all sessions, including ended ones */
+	uint64_t chunks, raw_bytes, stored_bytes;	/* of all sessions, also ended ones */
 	uint64_t stage_ns[STAGES];
 	uint64_t stage_chunks[STAGES];
 	uint32_t queue_jobs;		/* jobs of writer threads, waiting or running */

@@ -16,12 +16,13 @@
 #include "daemon/base/loop.h"
 #include "request.h"
 
+/* Limits of connections: of all users; part of them reserved for root; of any other user */
 #define CONTROL_CLIENTS_MAX	256
-#define CONTROL_ROOT_CLIENTS	16	/* part of CONTROL_CLIENTS_MAX reserved for root */
-#define CONTROL_USER_CLIENTS_MAX ACCOUNT_CLIENTS_MAX /* limit for a user other than root */
+#define CONTROL_ROOT_CLIENTS	16
+#define CONTROL_USER_CLIENTS_MAX ACCOUNT_CLIENTS_MAX
 #define CONTROL_SESSIONS_MAX	1024	/* limit of sessions that a client watches, or creates */
 #define CONTROL_OUT_MAX		(4u << 20)	/* limit of a client's unread responses, in bytes */
-#define CONTROL_IDLE_NS		30000000000ull	/* timeout for incomplete lines, unread responses */
+#define CONTROL_IDLE_NS		30000000000ull	/* timeout: incomplete line, unread response */
 
 struct control;
 struct client;

@@ -11,9 +11,9 @@
 #include <sys/types.h>
 
 #define DEPD_PROTOCOL	1
-#define DEPD_LINE_MAX	(256u << 10)	/* bytes of a request, newline included */
+#define DEPD_LINE_MAX	(256u << 10)	/* limit of a request in bytes, with newline */
 #define REQUEST_ARGC_MAX 16384
-#define REQUEST_WHY_MAX	1024		/* bytes of request.why, NUL included */
+#define REQUEST_WHY_MAX	1024		/* limit of request.why in bytes, with NUL */
 
 enum request_op {
 	REQUEST_STATUS,		/* status of depd */

@@ -71,7 +71,7 @@ static int answer(int sock, struct holder_msg *m, int *fd)
 	case HOLDER_PUT:
 		m->result = put(m->name, *fd);
 		if (!m->result)
-			*fd = -1;	/* now owned by held[] */
+			*fd = -1;	/* the descriptor now belongs to held[] */
 		break;
 	case HOLDER_REMOVE:
 		m->result = drop(m->name);

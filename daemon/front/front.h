@@ -41,7 +41,7 @@ struct instance {
 	struct instance *next;
 	struct front *front;
 	struct user user;
-	char name[64];		/* name of its directory in RUNDIR/user */
+	char name[64];		/* name of the instance's directory in RUNDIR/user */
 	struct account *account;
 	enum instance_state state;
 
@@ -61,8 +61,8 @@ struct instance {
 	uint64_t attached;	/* processes stopped at exec that this instance has attached */
 
 	struct link_report report;
-	uint64_t memory;	/* resident bytes, from the kernel */
-	uint64_t cpu_ns;	/* processor time, from the kernel */
+	uint64_t memory;	/* resident memory in bytes, read from the kernel */
+	uint64_t cpu_ns;	/* processor time, read from the kernel */
 	char line[1536];	/* incomplete log line */
 	size_t nline;
 	uint32_t nlines, nbytes, nmessages;	/* received in this second */

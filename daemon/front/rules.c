@@ -19,7 +19,8 @@
 #include "daemon/base/log.h"
 #include "front.h"
 
-#define FRONT_PENDING_NS	8000000000ull	/* must be less than the watchdog's timeout, 10 s */
+/* Limit of the time a process stays stopped; must be less than the watchdog's timeout, 10 s. */
+#define FRONT_PENDING_NS	8000000000ull
 #define LOOK_NS		100000000ull
 #define SENT_MAX	8u		/* limit of unanswered requests to one instance */
 #define ATTACHES_MAX	1024u		/* limit of processes stopped at exec, of all instances */
@@ -82,7 +83,7 @@ static void release(struct front *f, struct attach *t, const char *why)
 	drop(f, t);
 }
 
-/* Keep up to SENT_MAX requests at the instance; others wait in the front, with a timeout. */
+/* Send requests to the instance, at most SENT_MAX unanswered; others wait, with a timeout. */
 static void send_some(struct instance *i)
 {
 	static struct link_msg m;

@@ -30,7 +30,7 @@ struct tracer {
 	unsigned int beats;	/* unanswered heartbeats */
 	pid_t pid;		/* the tracer's pid; 0: no process, and none to reap */
 	uint64_t start_ns;
-	bool works;		/* TRACER_HELLO was received */
+	bool works;		/* the tracer is ready: TRACER_HELLO was received */
 	bool broken;		/* the last tracer ended before TRACER_HELLO: refuse requests */
 };
 

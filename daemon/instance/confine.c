@@ -37,7 +37,7 @@ static int limit(int what, uint64_t most)
 	return setrlimit(what, &r) ? -errno : 0;
 }
 
-/* Reset oom_score_adj: unlike the front, an instance is not protected from the OOM killer. */
+/* Reset oom_score_adj: unlike root's depd, an instance is not protected from the OOM killer. */
 static void be_usual_victim(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);

@@ -72,7 +72,7 @@ struct link_attach {
 	int32_t level;
 	uint64_t ring_size, max_size;
 	uint32_t transport;
-	uint32_t shared, group;	/* as in struct policy_rule */
+	uint32_t shared, group;	/* if @shared, @group gets read access to the store */
 	char rule[256], comm[32];
 	char path[PATH_MAX];	/* path of the program */
 	char store[PATH_MAX];	/* directory for the store */
@@ -155,8 +155,8 @@ struct link_info {
 	uint32_t sessions_most;	/* limit of open sessions of this instance */
 	uint64_t matches, missed;
 	char policy_error[CONTROL_WHY];
-	struct link_counters counters;	/* of other instances, including ended ones */
-	struct link_gauges gauges;	/* of other instances */
+	struct link_counters counters;	/* totals of the other instances, including ended ones */
+	struct link_gauges gauges;	/* current values of the other instances */
 };
 
 struct link_page;

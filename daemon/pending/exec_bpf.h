@@ -69,13 +69,13 @@ enum exec_count {
 	EXEC_SEEN,		/* all execs */
 	EXEC_STOPPED,
 	/* Processes that were not stopped, though a rule may match */
-	EXEC_FULL,		/* no room in the ring buffer or the map */
-	EXEC_FAILED,		/* the signal could not be sent */
-	EXEC_OTHER_NS,		/* in another pid namespace */
-	EXEC_IMAGE32,		/* not an x86-64 program */
-	EXEC_PRIVILEGED,	/* raises privileges, such as set-uid programs */
-	EXEC_TRACED,		/* traced by another process */
-	EXEC_TERMINAL,		/* in the foreground of a terminal */
+	EXEC_FULL,		/* not stopped: no room in the ring buffer or the map */
+	EXEC_FAILED,		/* not stopped: the signal could not be sent */
+	EXEC_OTHER_NS,		/* not stopped: in another pid namespace */
+	EXEC_IMAGE32,		/* not stopped: not an x86-64 program */
+	EXEC_PRIVILEGED,	/* not stopped: raises privileges, such as set-uid */
+	EXEC_TRACED,		/* not stopped: traced by another process */
+	EXEC_TERMINAL,		/* not stopped: in the foreground of a terminal */
 	/* Processes that were stopped */
 	EXEC_ENDED,		/* ended while it was pending */
 	EXEC_COUNTS

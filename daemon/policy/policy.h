@@ -42,7 +42,7 @@ struct depd_config {
 	uint64_t give_up_ms;	/* how long programs wait for an absent depd; default 30 s */
 	uint32_t workers;	/* writer threads, at most 4; 0: one per processor */
 	uint32_t max_sessions;	/* limit of open sessions; 0: POLICY_SESSIONS_MAX */
-	uint32_t races;		/* limit of simultaneous live analyses; 0: none */
+	uint32_t races;		/* limit of sessions with live race detection; 0: none */
 	struct policy_rule *rule;
 	uint32_t nrules;
 };

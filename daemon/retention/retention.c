@@ -28,7 +28,7 @@
 #define OLD_TMP		MANIFEST ".tmp"		/* temporary manifest of store format 3 */
 #define OPEN_DIR	(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-/* A store in the directory. */
+/* A store that was found in the directory. */
 struct found {
 	char name[NAME_MAX + 1];
 	struct timespec newest;
@@ -279,7 +279,7 @@ static int remove_files(int fd)
 	return err ? err : remove_file(fd, MANIFEST);
 }
 
-/* Remove a store whose log is locked; @fd is its directory. */
+/* Remove a store whose log the caller has locked; @fd is its directory. */
 static void remove_locked(struct retention *u, const struct found *f, int fd)
 {
 	struct content c;

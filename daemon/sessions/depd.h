@@ -92,9 +92,9 @@ struct depd {
 	struct cleanup *cleanup;	/* removal of temporary stores; retention/ */
 	uint32_t last_id;		/* highest session id in use; not used with a front */
 	const struct session_ops *session_ops;
-	const struct front_ops *front;	/* NULL: a user's own depd */
+	const struct front_ops *front;	/* NULL: a user's own depd, without front */
 	struct instance_link *link;	/* link to the front; instance/instance.c */
-	const struct options *options;	/* NULL: an instance, which the front configures */
+	const struct options *options;	/* command line; NULL: the front configures depd */
 	uint64_t start_ns, start_realtime_ns;
 
 	/* Totals since depd started */

@@ -17,12 +17,12 @@
 /** struct session_config - parameters of a new session */
 struct session_config {
 	struct user owner;
-	struct dep_base base;	/* privileges of the client; unknown if a rule started it */
+	struct dep_base base;	/* privileges of the client; unknown for a rule's session */
 	char *const *argv;
 	int argc;
 	const char *cwd;
 	const char *store;	/* directory of the store; NULL: no store */
-	const char *rule;	/* NULL: a client requested the session */
+	const char *rule;	/* name of the rule; NULL: a client requested the session */
 	uint32_t flags;		/* ADEPT_S_*: flags of the session file */
 	uint64_t ring_size, max_size;
 	int level;

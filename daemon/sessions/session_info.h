@@ -59,7 +59,7 @@ struct session {
 	bool adopted;
 	bool traced;		/* registered with the tracer */
 	bool warned_failed;
-	enum { END_LEAVE, END_DRAIN, END_CLOSE } end;	/* current step of ENDING */
+	enum { END_LEAVE, END_DRAIN, END_CLOSE } end;	/* teardown step in state ENDING */
 	uint64_t ending_ns;
 	uint32_t live;			/* processes that were running when recording ended */
 	struct session_totals before;	/* totals of earlier depds; in state ENDED, all totals */
