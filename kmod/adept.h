@@ -145,7 +145,7 @@ struct adept_session {
 	struct path path;
 	bool orphan;
 	struct mutex consumer_lock;	/* one command of the consumer at a time */
-	struct rw_semaphore view_lock;	/* protects rings against removal during view faults */
+	struct rw_semaphore view_lock;	/* prevents removal of rings during faults in views */
 
 	spinlock_t lock;		/* protects the fields below */
 	struct file *consumer;
@@ -201,7 +201,7 @@ void adept_session_exit(void);
  * Return: NULL: no memory; the user is uncharged.
  */
 struct adept_ring *adept_ring_prepare(struct adept_session *s);
-/** adept_ring_install() - make the slot's spare its ring, written through @vma; under s->lock */
+/** adept_ring_install() - use a slot's spare ring for writes through @vma; under s->lock */
 struct adept_ring *adept_ring_install(struct adept_session *s, u32 slot,
 				      struct vm_area_struct *vma, const struct adept_context *ctx);
 /** adept_ring_get() - get the ring of a slot with a new reference; NULL: the slot has no ring */
@@ -221,7 +221,7 @@ enum adept_consumer adept_ring_consumer(const struct adept_session *s);
 void adept_ring_wake_writers(struct adept_session *s);
 /** adept_ring_free_dead() - free all DEAD rings (those whose writer has ended) of a session */
 void adept_ring_free_dead(struct adept_session *s);
-/** adept_ring_end() - set state DEAD or ENDED, under s->lock.  Return: true: wake the consumer */
+/** adept_ring_end() - set final state DEAD or ENDED, under s->lock; true: wake the consumer */
 bool adept_ring_end(struct adept_session *s, struct adept_ring *r, u32 state);
 /** adept_ring_chunk_filled() - count a FILLED chunk, under s->lock; true: wake the consumer */
 bool adept_ring_chunk_filled(struct adept_session *s, struct adept_ring *r);
@@ -242,7 +242,7 @@ void adept_ring_map(struct adept_session *s, struct adept_ring *r, u32 chunk,
 
 /* ---- writer_regs.c ---- */
 
-/** adept_context_take() - read the user registers of the current task at its fault; never sleeps */
+/** adept_context_take() - read user registers and gs words at the current fault; never sleeps */
 void adept_context_take(struct adept_context *ctx);
 /** adept_context_fault_in() - read the words at the task's gs base into memory; sleeps */
 void adept_context_fault_in(void);

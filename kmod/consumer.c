@@ -18,7 +18,8 @@ static struct adept_ring *ring_of(struct adept_session *s, u32 slot, u32 id)
 }
 
 /*
- * Give one chunk back.  The caller holds consumer_lock, without which the ring cannot be freed.
+ * Give one chunk back to its ring.  The caller holds consumer_lock, so no other command can free
+ * the ring meanwhile.
  * Return: 1 if the ring's writer must be woken, else 0; or a negative errno.
  */
 static int give_one(struct adept_session *s, const struct adept_give *g)

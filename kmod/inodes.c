@@ -10,7 +10,7 @@
 
 #include "adept.h"
 
-#define ADEPT_FS_MAGIC	0x61647074	/* "adpt" */
+#define ADEPT_FS_MAGIC	0x61647074	/* "adpt" in ASCII */
 
 static struct vfsmount *mount;
 static int mount_count;

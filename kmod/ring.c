@@ -198,7 +198,7 @@ void adept_ring_free(struct adept_session *s, u32 slot, u32 id)
 	u64 lost = 0, bytes = 0;
 	struct adept_ring *r;
 
-	/* With view_lock, a view's fault maps its page before the unmapping or finds no ring. */
+	/* So a fault in a view either maps its page before the unmapping, or finds no ring. */
 	down_write(&s->view_lock);
 	spin_lock(&s->lock);
 	r = s->slots[slot].ring;

@@ -25,9 +25,9 @@
  * @chunk_size: size of a chunk, a parameter of the session
  * @nchunks: number of chunks of a ring, a parameter of the session
  * @nslots: number of slots, a parameter of the session
- * @chunk_stride: size of a chunk and the gap after it
+ * @chunk_stride: size of a chunk and the gap after it, which is never mapped: stores there fault
  * @slot_stride: size of all chunks of a slot, with gaps
- * @area_size: size of all slots, which is the size of the writer area
+ * @area_size: size of all slots, which is the size of the writer area (that the writers map)
  * @info_stride: size of struct adept_chunk_info of all chunks of a slot, rounded up to pages
  * @info_size: size of struct adept_chunk_info of all slots
  */
@@ -49,7 +49,7 @@ int adept_geo_init(struct adept_geo *g, __u32 chunk_size, __u32 nchunks, __u32 n
  * struct adept_place - position in the writer area
  * @slot: number of the slot
  * @chunk: index of the chunk in the slot's ring
- * @off: byte offset in the chunk; at least chunk_size: in the gap after the chunk
+ * @off: byte offset in the chunk; in the gap after the chunk if at least chunk_size
  */
 struct adept_place {
 	__u32 slot;
@@ -88,7 +88,7 @@ struct adept_hit {
  * @slot: the writer's slot
  * @cur: index of the chunk that the writer is filling
  * @fault: offset of the fault in the writer area
- * @r15: offset in the writer area that register r15 points to; can be any value
+ * @r15: offset in the writer area that register r15 points to, where the record begins; untrusted
  * @h: receives the offsets in the chunk
  *
  * Return: true if the store is part of a record that begins in chunk @cur.
@@ -202,7 +202,7 @@ void adept_core_anew(struct adept_core *c, __u64 bytes);
 /**
  * adept_core_end() - end a ring, whose writer then gets no more chunks
  * @c: the ring
- * @state: the ring's new state, ENDED or DEAD
+ * @state: the ring's new state: ENDED: its thread has ended; DEAD: the writer's mapping is gone
  *
  * Return: true if the chunk @c->cur has become FILLED.
  */
@@ -217,7 +217,7 @@ void adept_core_take(struct adept_core *c, __u32 i);
 /** adept_core_untake() - chunk @i did not reach the consumer: TAKEN -> FILLED */
 void adept_core_untake(struct adept_core *c, __u32 i);
 
-/** adept_core_give() - the consumer gives a chunk back: TAKEN -> CLEANING.  Its index or -EINVAL */
+/** adept_core_give() - take back chunk @seq: TAKEN -> CLEANING.  Return: its index or -EINVAL */
 int adept_core_give(struct adept_core *c, __u64 seq);
 
 /** adept_core_cleaned() - chunk @i was zeroed: CLEANING -> FREE */

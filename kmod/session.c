@@ -26,7 +26,7 @@ static DEFINE_SPINLOCK(adept_sessions_lock);
 static void reap(struct work_struct *work);
 static DECLARE_DELAYED_WORK(reaper, reap);
 
-/* Start the reaper now: it checks all orphans. */
+/* Run the reaper now: delayed work that gives orphans (sessions without a consumer) up. */
 static void reap_soon(void)
 {
 	mod_delayed_work(system_unbound_wq, &reaper, 0);

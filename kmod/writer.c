@@ -25,7 +25,8 @@
  * @r: the slot's ring, with a reference, or NULL
  * @at: position of the fault in the writer area
  * @file: reference that keeps the session after the mapping's lock was dropped, or NULL
- * @fetch: at the end, without locks, fault in the words at the writer's gs base
+ * @fetch: after the locks are dropped, fault in the words at the writer's gs base, for
+ *	adept_context.gs_words
  */
 struct turn {
 	struct vm_fault *vmf;
@@ -211,7 +212,7 @@ static void count_loss(struct turn *t, struct adept_chunk_info *i, u64 bytes, u3
 }
 
 /*
- * Drop the oldest FILLED chunk, and note this loss and earlier ones in the chunk after it.  The
+ * Drop the oldest FILLED chunk, and record this loss and earlier ones in the chunk after it.  The
  * caller holds session.lock, which is dropped while the chunk is zeroed: no other code accesses a
  * CLEANING chunk.  If the ring is removed from its slot meanwhile, take_off() has subtracted this
  * chunk from session.unread.
@@ -345,7 +346,7 @@ static vm_fault_t get_chunk(struct turn *t, u32 chunk)
  * @step: the action
  * @ctx: the writer's registers, unless @step is ADEPT_STEP_WAIT
  * @gone: the ring is no longer on its slot
- * @wild: the store does not end a chunk: it is refused
+ * @wild: the store does not end the current chunk; it is refused
  * @next: for ADEPT_STEP_ADVANCE: index of the chunk to begin
  * @carried: for ADEPT_STEP_ANEW: bytes of the unfinished record, at the chunk's beginning
  * @cur: index of the chunk that the writer fills afterwards

@@ -15,17 +15,17 @@
 #include <sys/types.h>
 
 enum account_what {
-	ACCOUNT_INSTANCES,	/* running instances; one for each set of credentials */
+	ACCOUNT_INSTANCES,	/* running instances: a depd for each set of credentials */
 	ACCOUNT_DIRECTORIES,	/* directories of instances, including instances that ended */
 	ACCOUNT_WAITING,	/* clients that no instance has accepted yet */
 	ACCOUNT_USED,		/* processes stopped at exec for a rule and not attached yet */
 	/* The following are reported by instances or read from the kernel. */
 	ACCOUNT_SESSIONS,
 	ACCOUNT_CLIENTS,
-	ACCOUNT_MEMORY,		/* resident bytes */
+	ACCOUNT_MEMORY,		/* resident memory in bytes */
 	ACCOUNT_FDS,
 	ACCOUNT_QUEUED,		/* lag: bytes published by programs and not stored yet */
-	ACCOUNT_USED_KINDS,	/* the kinds before can decrease, the following only grow */
+	ACCOUNT_USED_KINDS,	/* number of kinds that can decrease; later ones only grow */
 	ACCOUNT_STORED = ACCOUNT_USED_KINDS,	/* bytes written to stores */
 	ACCOUNT_CPU,		/* ns of processor time */
 	ACCOUNT_KINDS
@@ -40,16 +40,16 @@ enum account_rate {
 	ACCOUNT_RATES
 };
 
-/* Limits of one account */
+/* Limits of one account; memory in bytes */
 #define ACCOUNT_SESSIONS_MAX	32u
 #define ACCOUNT_INSTANCES_MAX	4u
 #define ACCOUNT_DIRECTORIES_MAX	32u
 #define ACCOUNT_WAITING_MAX	64u
 #define ACCOUNT_USED_MAX	128u
 #define ACCOUNT_CLIENTS_MAX	64
-#define ACCOUNT_FDS_MAX		4096u		/* open descriptors of one instance */
-#define ACCOUNT_MEMORY_BASE	(256ull << 20)	/* bytes of one instance without sessions */
-#define ACCOUNT_MEMORY_SESSION	(8ull << 20)	/* additional bytes for each session */
+#define ACCOUNT_FDS_MAX		4096u		/* open descriptors of an instance */
+#define ACCOUNT_MEMORY_BASE	(256ull << 20)	/* memory of an instance without sessions */
+#define ACCOUNT_MEMORY_SESSION	(8ull << 20)	/* additional memory for each session */
 
 /** struct account_info - copy of an account, for reports */
 struct account_info {
@@ -73,7 +73,7 @@ uid_t account_uid(const struct account *a);
 int account_get(struct account *a, enum account_what what, uint64_t n);
 /** account_put() - give back @n units that account_get() has charged */
 void account_put(struct account *a, enum account_what what, uint64_t n);
-/** account_report() - replace a reported value @before by @now, without checking the limit */
+/** account_report() - change a charge from @before to @now; the limit is not checked */
 void account_report(struct account *a, enum account_what what, uint64_t before, uint64_t now);
 /** account_left() - units that can still be charged without exceeding the limit */
 uint64_t account_left(const struct account *a, enum account_what what);

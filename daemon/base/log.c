@@ -25,7 +25,7 @@ void log_open(const char *(*store)(uint32_t session))
 	store_of = store;
 	journal = stream && sscanf(stream, "%llu:%llu", &dev, &ino) == 2 &&
 		  !fstat(STDERR_FILENO, &st) && st.st_dev == dev && st.st_ino == ino;
-	/* systemd can send stderr to a log other than the journal: "<N>" is the priority. */
+	/* stderr goes to a log that is not the journal: begin lines with the priority, "<N>". */
 	prefix = !journal && notify_is_service() && !isatty(STDERR_FILENO);
 }
 

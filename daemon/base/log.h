@@ -17,7 +17,11 @@
  */
 void log_open(const char *(*store)(uint32_t session));
 
-/** log_through_pipe() - write lines "<PRIORITY>SESSION TEXT" to stderr, which the front reads */
+/**
+ * log_through_pipe() - write lines "<PRIORITY>SESSION TEXT" to stderr, for the front
+ *
+ * The front is root's depd, which starts instances and reads their stderr.
+ */
 void log_through_pipe(void);
 
 /**

@@ -36,7 +36,7 @@ struct loop_watch {
 struct loop_timer {
 	/** @due: called when @t expires; may set or cancel timers, and free @t if canceled */
 	void (*due)(struct loop_timer *t);
-	uint64_t at_ns, every_ns;	/* set by the loop; CLOCK_MONOTONIC */
+	uint64_t at_ns, every_ns;	/* expiry (CLOCK_MONOTONIC) and period; set by the loop */
 	struct loop_timer *next;
 	bool armed;
 };
@@ -61,8 +61,8 @@ int loop_watch_change(struct loop *l, struct loop_watch *w, short events);
 /**
  * loop_remove() - stop polling; does nothing if @w is not polled
  *
- * Call it before closing the descriptor.  The kernel keeps the file open until the loop waits
- * next: only then does the peer see that it was closed.
+ * Call it before closing the descriptor.  The kernel still has a reference to the file until the
+ * loop waits again, so the peer does not see the close before that.
  */
 void loop_remove(struct loop *l, struct loop_watch *w);
 /** loop_timer_set() - call @t->due after @in_ns nanoseconds, then every @every_ns; 0: once */

@@ -45,7 +45,7 @@ const char *rundir_shown(const char *path);
  * Return: the socket; -EADDRINUSE: a process listens on it; -EEXIST: @name is not a socket.
  */
 int rundir_listen(const char *dir, const char *name, mode_t mode);
-/** rundir_socket() - rundir_listen() for another type of socket */
+/** rundir_socket() - as rundir_listen(), for a socket of type @type, such as SOCK_SEQPACKET */
 int rundir_socket(const char *dir, const char *name, int type, mode_t mode);
 /** rundir_connect() - connect to socket @name; @timeout_ms limits connect, send and receive */
 int rundir_connect(const char *dir, const char *name, int type, unsigned int timeout_ms);

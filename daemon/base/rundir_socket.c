@@ -61,7 +61,7 @@ static int replace(const struct sockaddr_un *a, int type)
 		close(fd);
 		return -EADDRINUSE;
 	}
-	/* Any other error shows a listener: EAGAIN (full backlog), EPROTOTYPE (other type). */
+	/* Other errors mean that a process listens: EAGAIN (full backlog), EPROTOTYPE (type). */
 	if (fd != -ECONNREFUSED && fd != -ENOENT)
 		return -EADDRINUSE;
 	return unlink(a->sun_path) && errno != ENOENT ? -errno : 0;

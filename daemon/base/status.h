@@ -44,9 +44,9 @@ struct session_info {
 	bool adopted;		/* created by an earlier depd and taken over by this one */
 	uint64_t start_realtime_ns;
 	uint64_t age_ns;
-	uint32_t processes, threads;	/* total so far, including ended ones */
+	uint32_t processes, threads;	/* number so far, including ended ones */
 	uint32_t live_processes;
-	uint64_t chunks, raw_bytes;	/* taken from the rings */
+	uint64_t chunks, raw_bytes;	/* data taken from the rings */
 	uint64_t stored_bytes;
 	uint64_t null_bytes;
 	uint64_t lag_chunks, lag_bytes;	/* published by programs and not stored yet */
@@ -69,7 +69,7 @@ struct depd_info {
 	uint64_t sessions_begun, sessions_adopted;
 	uint64_t sessions_ended[DEP_CLOSE_CAUSES];
 	uint32_t sessions_open;
-	uint64_t chunks, raw_bytes, stored_bytes;	/* of all sessions, including ended ones */
+	uint64_t chunks, raw_bytes, stored_bytes;	/* of all sessions, also ended ones */
 	uint64_t stage_ns[STAGES];
 	uint64_t stage_chunks[STAGES];
 	uint32_t queue_jobs;		/* jobs of writer threads, waiting or running */
@@ -81,7 +81,7 @@ struct depd_info {
 	bool policy_active;
 	const char *policy_error;	/* why rules or depd.conf are not in effect; "": none */
 	uint32_t rules;
-	/* Processes that match a rule: recorded; unrecorded because of an error */
+	/* Numbers of processes that match a rule: recorded, and not recorded because of an error */
 	uint64_t policy_matches, policy_missed;
 	/* Sums over the other instances of root's depd, whose sessions are not listed here */
 	uint64_t lag_chunks, lag_bytes, waiting_threads;

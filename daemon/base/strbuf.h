@@ -31,7 +31,8 @@ void strbuf_close(struct strbuf *t, char bracket);
 void strbuf_u64(struct strbuf *t, const char *key, uint64_t v);
 void strbuf_i64(struct strbuf *t, const char *key, int64_t v);
 void strbuf_bool(struct strbuf *t, const char *key, bool v);
-void strbuf_string(struct strbuf *t, const char *key, const char *s);	/* @s NULL: JSON null */
-void strbuf_raw(struct strbuf *t, const char *key, const char *json);	/* @json: any JSON value */
+/* strbuf_string(): if @s is NULL, append null.  strbuf_raw(): @json is the text of a JSON value. */
+void strbuf_string(struct strbuf *t, const char *key, const char *s);
+void strbuf_raw(struct strbuf *t, const char *key, const char *json);
 
 #endif

@@ -21,8 +21,8 @@
 #define WITHOUT_NS	2000000l	/* polling interval on kernels without futex_waitv(2) */
 
 /*
- * A watched futex.  Protected by the group's lock: without the lock the owner can remove and unmap
- * the futex at any time.
+ * A watched futex.  Protected by the lock of its group (the futexes of one waiter thread), since
+ * the owner can otherwise remove and unmap the futex at any time.
  */
 struct wakeup {
 	uint32_t *futex;	/* NULL: entry is free */
@@ -103,7 +103,7 @@ static void *waiter(void *arg)
 			break;
 		n = list(g, w);
 		pthread_mutex_unlock(&g->lock);
-		/* EFAULT, a futex was removed and unmapped meanwhile: the next list omits it. */
+		/* EFAULT: a futex was removed and unmapped meanwhile; the next list omits it. */
 		if (syscall(SYS_futex_waitv, w, n, 0, NULL, CLOCK_MONOTONIC) < 0 &&
 		    errno == ENOSYS)
 			nanosleep(&without, NULL);

@@ -9,7 +9,7 @@
 #include "control.h"
 #include "daemon/base/strbuf.h"
 
-#define CLIENT_FDS_MAX	2	/* descriptors in one response */
+#define CLIENT_FDS_MAX	2	/* limit of descriptors in a response */
 /* While a client has this many bytes of unsent output, its requests are not handled. */
 #define CLIENT_OUT_HIGH	(64u << 10)
 
@@ -27,7 +27,7 @@ struct client_watch {
 	bool warned_error;
 };
 
-/** struct client - one connection */
+/** struct client - one connection to the control socket */
 struct client {
 	struct loop_watch watch;
 	struct control *control;

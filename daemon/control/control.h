@@ -16,12 +16,13 @@
 #include "daemon/base/loop.h"
 #include "request.h"
 
+/* Limits of connections: of all users; part of them reserved for root; of any other user */
 #define CONTROL_CLIENTS_MAX	256
-#define CONTROL_ROOT_CLIENTS	16	/* of CONTROL_CLIENTS_MAX, reserved for root */
-#define CONTROL_USER_CLIENTS_MAX ACCOUNT_CLIENTS_MAX /* clients of one user other than root */
-#define CONTROL_SESSIONS_MAX	1024	/* sessions that one client can watch, or create */
-#define CONTROL_OUT_MAX		(4u << 20)	/* bytes of unread responses of a client */
-#define CONTROL_IDLE_NS		30000000000ull	/* timeout for incomplete lines, unread responses */
+#define CONTROL_ROOT_CLIENTS	16
+#define CONTROL_USER_CLIENTS_MAX ACCOUNT_CLIENTS_MAX
+#define CONTROL_SESSIONS_MAX	1024	/* limit of sessions that a client watches, or creates */
+#define CONTROL_OUT_MAX		(4u << 20)	/* limit of a client's unread responses, in bytes */
+#define CONTROL_IDLE_NS		30000000000ull	/* timeout: incomplete line, unread response */
 
 struct control;
 struct client;
@@ -47,7 +48,7 @@ struct peer {
 #define CONTROL_WHY	512
 struct control_ops {
 	void (*info)(void *arg, struct depd_info *out);
-	/** @session: get the open session number @n, from 0; false: there are fewer */
+	/** @session: get open session number @n, counted from 0.  Return: false: there are fewer */
 	bool (*session)(void *arg, size_t n, struct session_info *out);
 	/** @account: get account number @n, from 0; false: there are fewer.  Can be NULL. */
 	bool (*account)(void *arg, size_t n, struct account_info *out);
@@ -63,7 +64,7 @@ struct control_ops {
 	int (*launched)(void *arg, const struct peer *peer, const struct request *r, char *why);
 	int (*ended)(void *arg, const struct peer *peer, const struct request *r, char *why);
 	int (*stop)(void *arg, const struct peer *peer, const struct request *r, char *why);
-	/** @reload: only called for root and for the user that depd runs as */
+	/** @reload: read depd.conf again; only called for root and the user that depd runs as */
 	int (*reload)(void *arg, const struct peer *peer, char *why);
 	/** @policy_text: make a JSON array of the rules (policy_describe()); the caller frees it */
 	char *(*policy_text)(void *arg);
@@ -97,7 +98,9 @@ void control_requests(const struct control *c, uint64_t *all, uint64_t *refused)
 
 struct metrics;
 /**
- * metrics_open() - serve OpenMetrics text on the listening socket @fd, as for control_open()
+ * metrics_open() - serve metrics as OpenMetrics text
+ * @fd: listening socket; metrics_close() closes it
+ * @ops: operations that get the values; copied
  *
  * A client that sends an HTTP GET gets an HTTP response, in Prometheus' older text format if its
  * Accept field asks for text/plain and not for OpenMetrics.  A client that sends anything else, or

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Requests: check permission, call the operation, send the response.
+ * Handle requests on the control socket: check permission, call the operation, send the response.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -30,7 +30,8 @@ struct field {
 	const char *name;
 	enum kind kind;
 	size_t offset;		/* offset of the value in struct request */
-	uint64_t min, max;	/* range of a number; @max also: size of a string, flag bit */
+	/* range of a number; for a string, @max is its size limit; for a flag, @max is its bit */
+	uint64_t min, max;
 	unsigned int ops;	/* requests that can have the field: 1 << enum request_op */
 	unsigned int need;	/* requests that must have the field */
 };

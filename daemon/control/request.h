@@ -11,9 +11,9 @@
 #include <sys/types.h>
 
 #define DEPD_PROTOCOL	1
-#define DEPD_LINE_MAX	(256u << 10)	/* bytes of a request, newline included */
+#define DEPD_LINE_MAX	(256u << 10)	/* limit of a request in bytes, with newline */
 #define REQUEST_ARGC_MAX 16384
-#define REQUEST_WHY_MAX	1024		/* bytes of request.why, NUL included */
+#define REQUEST_WHY_MAX	1024		/* limit of request.why in bytes, with NUL */
 
 enum request_op {
 	REQUEST_STATUS,		/* status of depd */
@@ -42,9 +42,10 @@ struct request {
 	char *cwd;		/* working directory, absolute */
 	char *store;		/* absolute path; NULL: nothing is stored (no_record or null) */
 	uint32_t flags;		/* ADEPT_S_..: flags of the session, from the options */
-	uint64_t ring_size, max_size;	/* bytes; 0: default ring size, no limit */
+	/* size of a ring, limit of the store's size; bytes; 0: default, no limit */
+	uint64_t ring_size, max_size;
 	int level;		/* compression level; 0: default */
-	bool aslr;		/* true unless the client disabled it */
+	bool aslr;		/* keep address space randomisation enabled */
 	enum request_transport transport;
 	bool shared;		/* @group gets read access to the store */
 	uint32_t group;

@@ -18,7 +18,7 @@ void response_refusal(struct strbuf *t, int err, const char *why);
 void response_event(struct strbuf *t, const char *event, const struct session_info *s);
 
 void response_session(struct strbuf *t, const char *key, const struct session_info *s);
-/** response_depd() - append the status of depd; @chunks, @bytes: lag of all sessions */
+/** response_depd() - append depd's status; @chunks, @bytes: data of all sessions not stored yet */
 void response_depd(struct strbuf *t, const struct depd_info *d, uint64_t chunks, uint64_t bytes);
 /** response_account() - append the resources that a user's account uses */
 void response_account(struct strbuf *t, const struct account_info *a);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Recording by rules: create a session for a pending process that a rule matches.
+ * Recording by rules: create a session for a process that a rule matches and that is stopped at
+ * exec.
  */
 #include <errno.h>
 #include <limits.h>

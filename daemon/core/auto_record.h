@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Recording by rules: sessions for pending processes that a rule matches. */
+/* Recording by rules: sessions for processes that a rule matches and that are stopped at exec. */
 #ifndef DEPD_CORE_AUTO_RECORD_H
 #define DEPD_CORE_AUTO_RECORD_H
 
 #include "daemon/sessions/session.h"
 
-/** struct rules_config - a pending process and the parameters of its session */
+/** struct rules_config - a process stopped at exec, and the parameters of its session */
 struct rules_config {
 	pid_t pid;
 	uid_t uid;		/* real uid of the process */

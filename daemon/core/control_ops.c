@@ -210,7 +210,7 @@ static int record(void *arg, const struct peer *peer, const struct request *r, u
 	return 0;
 }
 
-/* Open the session file for a client that reads the rings, which have data not stored yet. */
+/* Open the session file, so that the client can read data in the rings that is not stored yet. */
 static int follow(void *arg, const struct peer *peer, const struct request *r, int *fd, char *why)
 {
 	struct session *s = own_session(arg, peer, r->session, why);

@@ -46,7 +46,7 @@ static void retention_due(struct loop_timer *t)
 	if (!d->config.store || (!d->config.max_store && !d->config.max_age_s))
 		return;
 	ret = retention_run(d->config.store, d->config.max_store, d->config.max_age_s, &r);
-	/* An instance's directory for stores is missing until a rule records its user. */
+	/* An instance has no directory for stores until a rule records a process of its user. */
 	if (ret && !(ret == -ENOENT && d->front))
 		log_msg(LOG_ERR, 0, "cannot apply retention to stores in %s: %s", d->config.store,
 			r.why);
@@ -59,7 +59,7 @@ static void retention_due(struct loop_timer *t)
 
 /* ---- signals and shutdown ---- */
 
-/* Return free heap memory to the kernel once no session is open: malloc() would keep it. */
+/* Once no session is open, return free heap memory to the kernel; malloc() would keep it. */
 static void give_back_memory(struct depd *d, uint32_t open)
 {
 	uint64_t had = d->begun + d->adopted;
@@ -123,7 +123,7 @@ static void signal_arrived(struct loop_watch *w, short revents)
 	case 0:
 		break;
 	case SIGHUP:
-		/* An instance gets its configuration from the front. */
+		/* An instance gets its configuration from the front (root's depd). */
 		if (!depd->front)
 			depd_reload(depd, why);
 		break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Start, run and shut down a depd that has sessions: a user's own depd or an instance. */
+/* Run a depd that has sessions: a user's own depd, or a user's instance under root's depd. */
 #ifndef DEPD_CORE_CORE_H
 #define DEPD_CORE_CORE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The fd store kept by the holder process: depd's side of the connection. */
+/* fd store (keeps descriptors for the next depd) in a holder process: depd's side. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,8 @@
 #include "daemon/base/rundir.h"
 
 #define ANSWER_MS	2000
-#define TRIES		40	/* 50 ms apart, until the holder notices the last depd's end */
+/* Attempts to connect, 50 ms apart: the holder may not have noticed the last depd's end yet. */
+#define TRIES		40
 
 /* Close the connection: a late answer would be taken for the answer to the next request. */
 static int broken(struct fdstore *k, int ret)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The fd store kept by systemd's file descriptor store. */
+/* fd store (keeps descriptors for the next depd) in systemd's file descriptor store. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

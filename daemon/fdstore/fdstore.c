@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* fd store: the part that is the same for systemd and the holder. */
+/* fd store (keeps descriptors for the next depd): code common to systemd and the holder. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>

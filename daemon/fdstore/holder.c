@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Start the holder process of the fd store.
+ * Start the holder process of the fd store, which keeps descriptors for the next depd.
  *
  * The holder executes depd's file again under another process name.  A plain fork would have depd's
  * command line, and `kill $(pidof depd)` would end both.

@@ -14,11 +14,12 @@
 
 #define HOLDER_NAME	"depd-holder"
 #define HOLDER_SOCKET	"holder.sock"
-#define HOLDER_VERSION	"depd-holder-1"	/* holder_msg.name of HOLDER_HELLO */
+#define HOLDER_VERSION	"depd-holder-1"	/* protocol version, in the name of HOLDER_HELLO */
 #define HOLDER_FDS_MAX	4096
 
 enum holder_op {
-	HOLDER_HELLO,		/* result: 0; -EBUSY: another depd is connected; -EPERM: refused */
+	/* greeting of the holder; result: 0; -EBUSY: another depd is connected; -EPERM: refused */
+	HOLDER_HELLO,
 	HOLDER_PUT,		/* store the descriptor that comes with the message */
 	HOLDER_REMOVE,
 	HOLDER_FETCH		/* get name and duplicate of entry @arg; -ENOENT: no more */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Loop of the fd store's holder: one depd at a time, one answer to each request. */
+/* Loop of the fd store's holder process: serves one depd at a time, answers each request. */
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -71,7 +71,7 @@ static int answer(int sock, struct holder_msg *m, int *fd)
 	case HOLDER_PUT:
 		m->result = put(m->name, *fd);
 		if (!m->result)
-			*fd = -1;	/* now owned by held[] */
+			*fd = -1;	/* the descriptor now belongs to held[] */
 		break;
 	case HOLDER_REMOVE:
 		m->result = drop(m->name);

@@ -36,7 +36,7 @@ void fdstore_list_remove(struct fdstore_list *l, size_t i);
 /** fdstore_list_free() - free the list and close its descriptors */
 void fdstore_list_free(struct fdstore_list *l);
 
-/** fdstore_passed() - sort the descriptors that systemd passed into @kept and k->listen */
+/** fdstore_passed() - add descriptors that systemd passed to @kept; listening ones to k->listen */
 int fdstore_passed(struct fdstore *k, struct fdstore_list *kept);
 /** fdstore_systemd() - use systemd's fd store if there is one: sets k->ops and returns true */
 bool fdstore_systemd(struct fdstore *k);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Clients: accept, get the credentials from the kernel, pass the connection to an instance.
+ * Clients of the front: accept a connection, get the client's credentials from the kernel, and pass
+ * the connection to the instance with these credentials.
  */
 #include <errno.h>
 #include <poll.h>

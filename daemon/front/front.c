@@ -25,8 +25,9 @@
 #include "front.h"
 
 #define SECOND_NS	1000000000ull
-#define SHUTDOWN_NS	30000000000ull	/* time for shutdown; extended while data is stored */
-#define SHUTDOWN_MOST_NS 100000000000ull /* limit of the whole shutdown, with extensions */
+/* Time for shutdown: extended while data is stored, up to SHUTDOWN_MOST_NS in total. */
+#define SHUTDOWN_NS	30000000000ull
+#define SHUTDOWN_MOST_NS 100000000000ull
 #define SILENT_NS	10000000000ull
 
 static struct front front = { .lock = -1, .users = -1, .ids = -1 };

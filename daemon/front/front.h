@@ -18,10 +18,10 @@
 #include "daemon/link/link.h"
 
 #define FRONT_INSTANCES_MAX	1024u
-#define FRONT_UNTAKEN_MAX	16u	/* limit of clients sent to an instance, not acknowledged */
+#define FRONT_UNTAKEN_MAX	16u	/* limit of clients that an instance has not acknowledged */
 #define FRONT_SESSIONS_MAX	1024u
 #define FRONT_WAIT_NS		10000000000ull	/* timeout for an instance to accept a client */
-#define FRONT_ATTACH_NS		2000000000ull	/* timeout for answers to LINK_ATTACH */
+#define FRONT_ATTACH_NS		2000000000ull	/* timeout for answers to LINK_ATTACH (record) */
 
 /** struct waiting - a client that has not been sent to an instance yet */
 struct waiting {
@@ -41,7 +41,7 @@ struct instance {
 	struct instance *next;
 	struct front *front;
 	struct user user;
-	char name[64];		/* name of its directory in RUNDIR/user */
+	char name[64];		/* name of the instance's directory in RUNDIR/user */
 	struct account *account;
 	enum instance_state state;
 
@@ -57,15 +57,15 @@ struct instance {
 	struct waiting *first, **last;
 	uint32_t nwaiting;
 	uint64_t sent, got;	/* clients sent to this process; clients that it acknowledged */
-	uint32_t nattaches;	/* attach requests for processes stopped at exec, not answered yet */
-	uint64_t attached;	/* pending processes that this instance has attached */
+	uint32_t nattaches;	/* unanswered attach requests, for processes stopped at exec */
+	uint64_t attached;	/* processes stopped at exec that this instance has attached */
 
 	struct link_report report;
-	uint64_t memory;	/* resident bytes, from the kernel */
-	uint64_t cpu_ns;	/* processor time, from the kernel */
+	uint64_t memory;	/* resident memory in bytes, read from the kernel */
+	uint64_t cpu_ns;	/* processor time, read from the kernel */
 	char line[1536];	/* incomplete log line */
 	size_t nline;
-	uint32_t nlines, nbytes, nmessages;	/* received in the present second */
+	uint32_t nlines, nbytes, nmessages;	/* received in this second */
 	uint64_t lines_lost;
 	bool cut;		/* the log line was too long: skip the rest of it */
 };
@@ -126,7 +126,7 @@ int front_reload(struct front *f, char *why);
 
 /** front_config() - make the part of the configuration that an instance of @u gets */
 void front_config(const struct front *f, const struct user *u, struct link_config *out);
-/** front_rules_fd() - make a memfd with the rules' text.  Return: it, or a negative errno */
+/** front_rules_fd() - make a memfd with the rules' text.  Return: memfd or negative errno */
 int front_rules_fd(const struct front *f);
 
 /* ---- directories of instances in RUNDIR/user, records of their owners: directories.c ---- */
@@ -141,7 +141,7 @@ int dir_make(int users, const char *name, const struct user *u);
 int dir_drop(int users, const char *name);
 /** dir_exists() - true if this front or an earlier one has created the directory */
 bool dir_exists(int users, const char *name);
-/** dir_left() - call @one with the owner of each directory, which can be without a record */
+/** dir_left() - call @one with the owner of each directory, also of those without a record */
 void dir_left(int users, void (*one)(void *arg, uid_t uid), void *arg);
 /** dir_each() - call @one with the credentials in each record; remove damaged records */
 void dir_each(int users, void (*one)(void *arg, const struct user *u), void *arg);
@@ -174,7 +174,7 @@ void instance_message(struct instance *i, const struct link_msg *m);
 void instance_config(struct instance *i);
 /** instance_end() - refuse queued clients, and request the instance to end its sessions */
 void instance_end(struct instance *i);
-/** instance_adopt_all() - start an instance for each record of an earlier front */
+/** instance_adopt_all() - start an instance for each user record that an earlier front left */
 void instance_adopt_all(struct front *f);
 /** instance_close() - close the link and free @i; the process exits and leaves sessions open */
 void instance_close(struct instance *i);

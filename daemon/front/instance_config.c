@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Make the part of the configuration that an instance gets. */
+/* Make the part of the configuration that an instance (a user's depd) gets from the front. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -18,7 +18,7 @@
 #include "front.h"
 
 #define ROUND		32		/* messages handled in one call of ready() */
-#define MESSAGES_SECOND	1000u		/* limit of a user's instance */
+#define MESSAGES_SECOND	1000u		/* limit of messages of a user's instance in a second */
 #define AGAIN_NS	10000000ull	/* delay before the first restart of a process */
 #define AGAIN_MOST_NS	30000000000ull	/* limit of the delay, which doubles each time */
 #define LIVED_NS	10000000000ull	/* a process that ran this long resets the delay */

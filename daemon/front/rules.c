@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rules: the front matches new processes; the instance with a process's own credentials attaches
- * to it and records it.
+ * Rules: the front matches new processes; the instance (depd process) with a process's own
+ * credentials attaches to it and records it.
  *
- * The front releases a pending process if its instance has answered nothing for FRONT_ATTACH_NS,
- * and after FRONT_PENDING_NS in any case.
+ * The front resumes a pending process (stopped at exec) if its instance has answered nothing for
+ * FRONT_ATTACH_NS, and after FRONT_PENDING_NS in any case.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,12 +19,13 @@
 #include "daemon/base/log.h"
 #include "front.h"
 
-#define FRONT_PENDING_NS	8000000000ull	/* less than the watchdog's timeout, 10 s */
+/* Limit of the time a process stays stopped; must be less than the watchdog's timeout, 10 s. */
+#define FRONT_PENDING_NS	8000000000ull
 #define LOOK_NS		100000000ull
 #define SENT_MAX	8u		/* limit of unanswered requests to one instance */
-#define ATTACHES_MAX	1024u		/* limit of pending processes of all instances */
+#define ATTACHES_MAX	1024u		/* limit of processes stopped at exec, of all instances */
 
-/** struct attach - request to an instance to record a pending process, queued or sent */
+/** struct attach - request to an instance to record a process stopped at exec; queued or sent */
 struct attach {
 	struct attach *next;
 	struct instance *i;
@@ -82,7 +83,7 @@ static void release(struct front *f, struct attach *t, const char *why)
 	drop(f, t);
 }
 
-/* Keep up to SENT_MAX requests at the instance; others wait in the front, with a timeout. */
+/* Send requests to the instance, at most SENT_MAX unanswered; others wait, with a timeout. */
 static void send_some(struct instance *i)
 {
 	static struct link_msg m;
@@ -289,7 +290,7 @@ static int ask(struct front *f, const struct pending_exec *e, const struct polic
 			 strerror(-ret));
 		goto fail;
 	}
-	/* The limit per user leaves room for other users. */
+	/* Limit the pending processes of each user, so that no user can take up ATTACHES_MAX. */
 	ret = account_get(i->account, ACCOUNT_USED, 1);
 	if (ret) {
 		snprintf(why, CONTROL_WHY, "too many processes of its user are pending");
@@ -334,7 +335,7 @@ static int attach(struct front *f, const struct pending_exec *e, const struct po
 	if (pidfd < 0)
 		return -ESRCH;
 	ret = who_is(e->pid, &u);
-	/* If the process still exists, its pid was not reused: the credentials are its own. */
+	/* The process must still exist: else the credentials may be of a later owner of the pid. */
 	if (!ret && syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0))
 		ret = -ESRCH;
 	if (ret == -EPERM)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Start the process of an instance. */
+/* Start the process of an instance, which is a user's depd under the front. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,7 +13,7 @@
 
 #include "front.h"
 
-/* Session ids reserved at once.  The rest of a user's rate is left to their other instances. */
+/* Session ids per request.  A user has few, since the user's instances share a rate limit. */
 #define LEASE_ROOT	1024u
 #define LEASE_USER	16u
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reports of instances: check them, sum them up, and publish the sums.
+ * Reports of instances (depd processes of users) to the front: check them, sum them up, and publish
+ * the sums.
  *
  * A report is untrusted.  The check only ensures that sums cannot overflow.
  */

@@ -17,8 +17,9 @@
 
 #define WAIT_MS		(TRACER_FINISH_MS + 1000)	/* timeout for an earlier tracer to end */
 #define ROUND		64				/* messages handled in one call */
-#define AGAIN_NS	10000000ull			/* delay before a new tracer is started */
-#define OFTEN_NS	1000000000ull			/* delay if the last tracer ended sooner */
+/* Delay before a new tracer is started: OFTEN_NS if the last one ran for less than OFTEN_NS. */
+#define AGAIN_NS	10000000ull
+#define OFTEN_NS	1000000000ull
 
 struct tracer {
 	struct depd *d;
@@ -29,7 +30,7 @@ struct tracer {
 	unsigned int beats;	/* unanswered heartbeats */
 	pid_t pid;		/* the tracer's pid; 0: no process, and none to reap */
 	uint64_t start_ns;
-	bool works;		/* TRACER_HELLO was received */
+	bool works;		/* the tracer is ready: TRACER_HELLO was received */
 	bool broken;		/* the last tracer ended before TRACER_HELLO: refuse requests */
 };
 
@@ -139,7 +140,7 @@ static void report_outcome(struct session *s, const struct tracer_msg *m)
 
 	if (!s->exec || m->slot >= s->ring.layout.nprocs || !s->exec[m->slot].asked)
 		return;
-	/* Write the refusal into the session file, in case that the tracer could not. */
+	/* Write the refusal into the session file, in case the tracer could not. */
 	if (m->outcome == DEP_EXEC_REFUSED && s->collector)
 		dep_follow_exec_refuse(&s->target, m->slot);
 	if (native && s->collector)
@@ -189,8 +190,8 @@ static int receive(struct tracer *t)
 /* ---- end of a tracer, and start of the next ---- */
 
 /*
- * Resolve a request to follow an execve that the ended tracer has not answered.  A request that it
- * had not begun is left for the next tracer.
+ * Resolve a request to follow an execve that the ended tracer has not answered.  If the tracer had
+ * not begun it, the next tracer gets the request; if no tracer works, the request is refused.
  */
 static void resolve_slot(struct session *s, uint32_t slot)
 {

@@ -2,12 +2,12 @@
 /*
  * The injector process, or tracer: does all ptrace work, for all sessions.
  *
- * A traced process depends on its tracer.  If the tracer dies while it injects the engine into a
- * program, the program dies too; a program whose execve it should follow runs unrecorded.  So the
- * tracer is a separate process, because depd can be killed at any time.  When depd has ended, the
- * tracer finishes the work that it has begun, and ends.  A lock on the file "tracer" in the run
- * directory allows one tracer at a time.  The next depd adopts no session before its own tracer has
- * the lock.
+ * A traced process depends on its tracer.  If the tracer dies while it injects the engine (the code
+ * that records) into a program, the program dies too; a program whose execve it should follow runs
+ * unrecorded.  depd can be killed at any time, so the tracer is a separate process.  When depd has
+ * ended, the tracer finishes the work that it has begun, and ends.  A lock on the file "tracer" in
+ * the run directory allows one tracer at a time.  The next depd adopts no session before its own
+ * tracer has the lock.
  *
  * Requests and answers go over a socket (tracer_msg.h).  depd waits for the tracer only at the
  * start.  A tracer that misses its heartbeats is killed and replaced.
@@ -45,7 +45,7 @@ int tracer_add(struct session *s);
 void tracer_remove(struct session *s);
 /** tracer_attach() - make the tracer attach to a process; the result comes later, by @attached */
 int tracer_attach(struct session *s, const struct dep_pending *who);
-/** tracer_ops() - exec operations for the collector of @s */
+/** tracer_ops() - get the operations by which the collector of @s follows execve */
 struct dep_exec_ops tracer_ops(struct session *s);
 
 /* ---- start of the tracer: tracer_start.c ---- */

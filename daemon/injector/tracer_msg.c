@@ -94,7 +94,7 @@ void tracer_line_flush(struct tracer_line *l)
 	while ((p = l->first)) {
 		if (is_full(send_now(l->sock, &p->m, p->fds, p->n)))
 			return;
-		/* Sent, or the peer has ended, which the next receive reports. */
+		/* The packet was sent, or the peer has ended: then the next receive reports it. */
 		l->first = p->next;
 		drop(p);
 	}
@@ -133,7 +133,7 @@ int tracer_line_receive(struct tracer_line *l, struct tracer_msg *m, int *fds)
 	for (i = 0; i < TRACER_FDS; i++)
 		fds[i] = -1;
 	do {
-		/* ECONNRESET: the peer ended with unread messages; receive its own messages. */
+		/* ECONNRESET: the peer ended before it read all messages; receive those it sent. */
 		n = recvmsg(l->sock, &h, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	} while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (n < 0)

@@ -12,16 +12,18 @@
 #include "libdep/inject/inject.h"
 
 enum tracer_op {
-	/* From depd */
-	TRACER_ADD,	/* @session: @layout, @base; descriptors: session file, module rings */
-	TRACER_REMOVE,	/* @session; the tracer still finishes execs that it follows */
+	/* From depd; @NAME: members of struct tracer_msg that the message uses */
+	/* register @session with @layout and @base; descriptors: session file, module rings */
+	TRACER_ADD,
+	TRACER_REMOVE,	/* unregister @session; the tracer finishes execs that it follows */
 	TRACER_BEGIN,	/* @session, @slot: follow the execve of the process in @slot */
 	TRACER_ATTACH,	/* attach to @pid; also @session, @has_uid, @uid, @start_ns, @cause */
 	TRACER_HEARTBEAT,	/* the tracer sends the same message back */
 	/* From the tracer */
 	TRACER_HELLO,	/* sent once, when all earlier tracers have ended */
 	TRACER_OUTCOME,	/* @session, @slot, @outcome, @pid, @why: result of TRACER_BEGIN */
-	TRACER_ATTACHED,	/* @session, @result, @pid, @slot, @serial, @base, @why: result */
+	/* @session, @result, @pid, @slot, @serial, @base, @why: result of TRACER_ATTACH */
+	TRACER_ATTACHED,
 };
 
 #define TRACER_FDS 2

@@ -18,7 +18,7 @@
 #include "tracer_msg.h"
 
 #define ROUND		16	/* messages handled in one call */
-#define TICK_MS		1	/* polling finds failed execves; SIGCHLD reports other events */
+#define TICK_MS		1	/* polling interval, for failed execves; SIGCHLD reports the rest */
 #define SLOW_TICK_MS	20
 #define SLOW_NS		1000000000ull	/* poll slowly if no execve began within this time */
 
@@ -32,7 +32,7 @@ struct served {
 	bool removed;		/* depd has removed it; freed when @follows is 0 */
 };
 
-/** struct following - an execve that is being followed */
+/** struct following - an execve that is being followed, so that the new program is recorded */
 struct following {
 	struct following *next;
 	struct served *s;
@@ -131,7 +131,7 @@ static void tell(uint32_t session, uint32_t slot, enum dep_exec_outcome o, pid_t
 
 	if (why)
 		m.why = *why;
-	/* Fails if depd has ended; the session file has all that the next depd needs. */
+	/* This fails if depd has ended; the session file has all that the next depd needs. */
 	tracer_line_send(&line, &m, NULL, 0);
 }
 
@@ -209,7 +209,7 @@ static void take(const struct tracer_msg *m)
 		answer.result = dep_attach(&s->target, &who, m->cause, &out, &answer.why);
 		answer.slot = out.proc;
 		answer.serial = out.serial;
-		/* A request to follow an execve of this process needs these privileges. */
+		/* Keep the process's privileges, with which later execves are compared. */
 		if (!answer.result)
 			answer.base = s->target.base = out.base;
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Credentials and limits of an instance.
+ * Credentials and limits of an instance, which is a user's depd process under root's depd.
  *
  * An instance reads data that its user's programs have written, so a malicious user could take
  * control of it.  This must gain the user nothing: an instance has only its user's permissions and
@@ -23,7 +23,7 @@
 #define ROOT_KEEPS	(1u << CAP_SYS_PTRACE | 1u << CAP_DAC_OVERRIDE | 1u << CAP_KILL | \
 			 1u << CAP_DAC_READ_SEARCH | 1u << CAP_CHOWN | 1u << CAP_FOWNER)
 
-#define LOCKED_MAX	(64ull << 20)	/* older kernels count io_uring's memory as locked */
+#define LOCKED_MAX	(64ull << 20)	/* bytes; older kernels count io_uring's memory as locked */
 
 static int limit(int what, uint64_t most)
 {
@@ -37,7 +37,7 @@ static int limit(int what, uint64_t most)
 	return setrlimit(what, &r) ? -errno : 0;
 }
 
-/* Reset oom_score_adj: unlike the front, an instance is not protected from the OOM killer. */
+/* Reset oom_score_adj: unlike root's depd, an instance is not protected from the OOM killer. */
 static void be_usual_victim(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Start of an instance, and its side of the link to the front. */
+/* Start of an instance, and its side of the link to the front (root's depd). */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@
 #define SOCKET		3
 #define ROUND		64		/* messages handled in one call */
 #define IDS_LOW		16u		/* request session ids if fewer are left */
-#define IDS_LOW_ROOT	256u		/* the same for root, who has no rate limit */
+#define IDS_LOW_ROOT	256u		/* IDS_LOW for root, who has no rate limit */
 #define RULES_MAX	(4u << 20)	/* limit of the rules' text in bytes */
 #define IDLE_NS		60000000000ull	/* an instance that is idle for this time exits */
 #define LOCK_MS		5000		/* timeout for an earlier instance to end */
@@ -65,7 +65,7 @@ static void tell_number(struct instance_link *l, enum link_op op, uint64_t n)
 {
 	struct link_msg m = { .op = op, .number = n };
 
-	/* If the socket is full, each_second() sends the number again. */
+	/* If the socket is full, each_second() sends the message again. */
 	link_send(l->sock, &m, NULL, 0);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reports of an instance to the front. */
+/* Status reports of an instance to the front (root's depd). */
 #ifndef DEPD_INSTANCE_REPORT_H
 #define DEPD_INSTANCE_REPORT_H
 

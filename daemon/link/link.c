@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Messages between the front and its instances. */
+/* Messages between the front (root's depd) and its instances (depd processes of users). */
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Link: messages between the front and its instances.
+ * Link: messages between the front (root's depd) and its instances (depd processes of users).
  *
  * A message is one packet of a SOCK_SEQPACKET pair, with a fixed size for each kind.  The front
  * trusts no instance: it uses numbers only, checks each, and never waits for a message.  An
@@ -22,10 +22,10 @@
 #define LINK_FDS	2	/* limit of descriptors in one message */
 
 enum link_op {
-	/* From the front */
+	/* From the front; @NAME: member of struct link_msg; pending: stopped at exec */
 	LINK_START,		/* first message: @start; descriptors: shared page, rules' text */
 	LINK_CONFIG,		/* new configuration: @config; descriptor: rules' text */
-	LINK_CLIENT,		/* descriptor: a client's socket */
+	LINK_CLIENT,		/* serve a client; descriptor: its socket */
 	LINK_IDS,		/* @ids: session ids reserved for the instance */
 	LINK_ATTACH,		/* @attach: record a pending process; descriptor: its pidfd */
 	LINK_END,		/* end all sessions, then exit */
@@ -36,7 +36,7 @@ enum link_op {
 	LINK_REPORT,		/* @report: status of the instance */
 	LINK_GOT,		/* @number: clients received since the instance began */
 	LINK_WANT_IDS,
-	LINK_ATTACHED,		/* @result: answer to the LINK_ATTACH with the same @seq */
+	LINK_ATTACHED,		/* @result: answer to the LINK_ATTACH with the same seq */
 	LINK_RELOAD,		/* read the configuration again; from root's instance only */
 	LINK_BYE,		/* request to exit, since it is idle; @number as in LINK_GOT */
 	LINK_OPS
@@ -58,11 +58,11 @@ struct link_start {
 	struct user user;
 	struct link_config config;
 	struct link_ids ids;
-	uint32_t sessions;	/* number of open sessions to set the memory limit for */
+	uint32_t sessions;	/* open sessions that the memory limit must allow */
 	char rundir[PATH_MAX];
 };
 
-/** struct link_attach - request to record a pending process for a rule */
+/** struct link_attach - request to record a process, stopped at exec, for a rule */
 struct link_attach {
 	uint32_t seq;
 	int32_t pid;
@@ -72,7 +72,7 @@ struct link_attach {
 	int32_t level;
 	uint64_t ring_size, max_size;
 	uint32_t transport;
-	uint32_t shared, group;	/* as in struct policy_rule */
+	uint32_t shared, group;	/* if @shared, @group gets read access to the store */
 	char rule[256], comm[32];
 	char path[PATH_MAX];	/* path of the program */
 	char store[PATH_MAX];	/* directory for the store */
@@ -155,8 +155,8 @@ struct link_info {
 	uint32_t sessions_most;	/* limit of open sessions of this instance */
 	uint64_t matches, missed;
 	char policy_error[CONTROL_WHY];
-	struct link_counters counters;	/* of other instances, including ended ones */
-	struct link_gauges gauges;	/* of other instances */
+	struct link_counters counters;	/* totals of the other instances, including ended ones */
+	struct link_gauges gauges;	/* current values of the other instances */
 };
 
 struct link_page;

@@ -16,7 +16,7 @@
 
 #include "link.h"
 
-#define TRIES	1000	/* limit for readers: a killed front can leave `seq` odd */
+#define TRIES	1000	/* limit of a reader's attempts: a killed front can leave `seq` odd */
 
 struct link_page {
 	uint32_t seq;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The analysis process has the session file, opened read-only, as descriptor 3 and a socket as
+ * Start the processes of live analyses, and log their messages.
+ *
+ * An analysis process has the session file, opened read-only, as descriptor 3 and a socket as
  * descriptor 4.  depd sends a byte over the socket when the session has ended.  If the socket is
  * closed without this byte, depd has ended: the process exits, and the depd that adopts the session
  * starts a new analysis.  depd reads messages of the process from a pipe and logs them.

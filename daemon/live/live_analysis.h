@@ -12,9 +12,9 @@
 
 #define LIVE_REPORT	"races.txt"	/* name of the report in the store */
 
-/** live_analysis_begin() - start an analysis of @s if configured and possible; logs errors */
+/** live_analysis_begin() - start race detection for @s if configured and possible; logs errors */
 void live_analysis_begin(struct session *s);
-/** live_analysis_session_ended() - notify the analysis of @s that the store is complete */
+/** live_analysis_session_ended() - notify race detection for @s that the store is complete */
 void live_analysis_session_ended(struct session *s);
 
 #endif

@@ -18,7 +18,7 @@
 #define SILENT_NS	100000000ull	/* without a request, send the bare text after this time */
 #define READER_NS	5000000000ull	/* timeout for a request, and for reading the response */
 
-/** struct reader - one connection */
+/** struct reader - one connection to the metrics socket */
 struct reader {
 	struct loop_watch watch;
 	struct loop_timer timer;

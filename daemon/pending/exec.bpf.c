@@ -175,7 +175,7 @@ struct {
 	__type(value, u64);
 } counts SEC(".maps");
 
-/** struct text - a text, @s from @start to @end; with @pad, 64 bytes can be read before @end */
+/** struct text - a text in @s, from @start to @end; @pad makes 64 bytes before @end readable */
 struct text {
 	char pad[8 * EXEC_WORDS];
 	char s[EXEC_TEXT + 256];
@@ -188,7 +188,7 @@ struct subject {
 	struct text exe, name, cgroup;
 	u64 comm[2];
 	u32 uid, nrules;
-	s32 known;		/* last bytes of a relative @name that also end the absolute name */
+	s32 known;		/* number of last bytes of @name that an absolute path also has */
 	bool foreground;
 	/* Results: a rule may match; a rule may match, but not in a terminal's foreground */
 	bool fits, terminal;
@@ -327,7 +327,7 @@ static __always_inline void read_name(struct text *t, const char *name)
 	t->cut = n <= 0 || n == EXEC_TEXT;
 }
 
-/* Count the last bytes of a relative name that also end the absolute name: its last component. */
+/* Length of a relative path's last component and its slash: the absolute path ends so, too. */
 static __always_inline u32 known_tail(const struct text *t)
 {
 	u32 end = t->end & (EXEC_TEXT - 1), i;
@@ -338,7 +338,7 @@ static __always_inline u32 known_tail(const struct text *t)
 	return i <= end ? i : end;
 }
 
-/* True if the end of @t can match, judging by its last @known bytes. */
+/* True if the end of @t can match @p; only the last @known bytes are compared. */
 static __always_inline bool tail_fits(const struct text *t, const struct exec_pattern *p,
 				      s32 known)
 {
@@ -371,7 +371,7 @@ static __always_inline bool may_fit(const struct text *t, const struct exec_patt
 	return !diff && tail_fits(t, p, 8 * EXEC_WORDS);
 }
 
-/* Compare the path of the file and the name given to execve, which can be a link or a script. */
+/* True if the file's path, or the name given to execve (of a link or script), can match @p. */
 static __always_inline bool path_may_fit(const struct subject *s, const struct exec_pattern *p)
 {
 	if (may_fit(&s->exe, p))

@@ -12,7 +12,7 @@
 #define EXEC_TEXT	1024	/* bytes of a path; a power of 2 */
 #define EXEC_ARGV	4096
 #define EXEC_WORDS	8	/* number of 8-byte words compared at each end of a text */
-#define EXEC_PENDING	8192	/* limit of processes pending at the same time */
+#define EXEC_PENDING	8192	/* limit of processes stopped and not yet released or attached */
 #define EXEC_RING	(4u << 20)
 
 /**
@@ -69,13 +69,13 @@ enum exec_count {
 	EXEC_SEEN,		/* all execs */
 	EXEC_STOPPED,
 	/* Processes that were not stopped, though a rule may match */
-	EXEC_FULL,		/* no room in the ring buffer or the map */
-	EXEC_FAILED,		/* the signal could not be sent */
-	EXEC_OTHER_NS,		/* in another pid namespace */
-	EXEC_IMAGE32,		/* not an x86-64 program */
-	EXEC_PRIVILEGED,	/* set-uid program or the like */
-	EXEC_TRACED,		/* traced by another process */
-	EXEC_TERMINAL,		/* in the foreground of a terminal */
+	EXEC_FULL,		/* not stopped: no room in the ring buffer or the map */
+	EXEC_FAILED,		/* not stopped: the signal could not be sent */
+	EXEC_OTHER_NS,		/* not stopped: in another pid namespace */
+	EXEC_IMAGE32,		/* not stopped: not an x86-64 program */
+	EXEC_PRIVILEGED,	/* not stopped: raises privileges, such as set-uid */
+	EXEC_TRACED,		/* not stopped: traced by another process */
+	EXEC_TERMINAL,		/* not stopped: in the foreground of a terminal */
 	/* Processes that were stopped */
 	EXEC_ENDED,		/* ended while it was pending */
 	EXEC_COUNTS

@@ -27,16 +27,16 @@ struct exec_watch_counts {
 	uint64_t stopped;	/* stopped by the BPF program, including the next four: */
 	uint64_t released;	/* resumed by exec_watch_release() */
 	uint64_t attached;	/* recorded: exec_watch_attached() */
-	uint64_t ended;		/* ended while pending */
+	uint64_t ended;		/* ended while stopped */
 	uint64_t given_up;	/* resumed by the watchdog, after PENDING_MS */
 	/* Processes that were not stopped, though a rule may match */
-	uint64_t missed;	/* no room in the ring buffer or the map */
-	uint64_t failed;	/* the signal could not be sent */
-	uint64_t other_namespace;	/* in another pid namespace */
-	uint64_t image32;	/* not an x86-64 program */
-	uint64_t privileged;	/* set-uid program or the like */
-	uint64_t traced;	/* traced by another process */
-	uint64_t terminal;	/* in the foreground of a terminal */
+	uint64_t missed;	/* not stopped: no room in the ring buffer or the map */
+	uint64_t failed;	/* not stopped: the signal could not be sent */
+	uint64_t other_namespace;	/* not stopped: in another pid namespace */
+	uint64_t image32;	/* not stopped: not an x86-64 program */
+	uint64_t privileged;	/* not stopped: raises privileges, such as set-uid */
+	uint64_t traced;	/* not stopped: traced by another process */
+	uint64_t terminal;	/* not stopped: in the foreground of a terminal */
 };
 
 /* Limit of the time for which a process can be pending, even if depd hangs or dies. */
@@ -60,7 +60,7 @@ int exec_watch_fd(const struct exec_watch *w);
 /**
  * exec_watch_read() - call @exec for each new pending process
  *
- * @exec decides by policy_match() and the rule's `every` and `at_once`.  It must call
+ * @exec decides by policy_match() and the rule's members every and at_once.  It must call
  * exec_watch_release() or exec_watch_attached() for the process, or arrange a later call.
  * Processes that have ended are skipped.
  *
@@ -69,7 +69,7 @@ int exec_watch_fd(const struct exec_watch *w);
 int exec_watch_read(struct exec_watch *w, void (*exec)(void *arg, const struct pending_exec *e),
 		    void *arg);
 /**
- * exec_watch_release() - let a pending process run natively, also after dep_attach() has failed
+ * exec_watch_release() - let a pending process run unrecorded; also after dep_attach() has failed
  *
  * Return: 0; -ESRCH: the process is no longer pending.
  */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Compile rules for the kernel: the literal text at both ends of each pattern.
+ * Compile rules for the BPF program, which compares only the literal text at both ends of each
+ * pattern.
  */
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "exec_bpf.h"
 #include "daemon/policy/policy.h"
 
-/** exec_rule_compile() - compile @r for the kernel; @to matches all processes that @r matches */
+/** exec_rule_compile() - compile @r for the BPF program; @to matches at least what @r matches */
 void exec_rule_compile(struct exec_rule *to, const struct policy_rule *r);
 
 #endif

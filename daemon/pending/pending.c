@@ -20,7 +20,8 @@
 
 #define FOLDER		"/sys/fs/bpf/adept"
 #define NS_PER_TICK	10000000ull	/* unit of times in /proc/PID/stat on x86 */
-#define RESOLVE_MS	1000		/* a process not stopped by then has been resumed */
+/* An entry's process stops within this time.  If it is not stopped later, it was resumed. */
+#define RESOLVE_MS	1000
 
 static u64 now_ms(void)
 {
@@ -130,7 +131,7 @@ size_t pending_count(int table)
 	return n;
 }
 
-/* The pin's name is held-PID-START, of this process; names in bpffs cannot have dots. */
+/* The pin is named held-PID-START after this process; names in bpffs cannot have dots. */
 void pending_pin(int table, char *path, size_t size)
 {
 	u64 start = 0;

@@ -10,7 +10,7 @@
 
 #define CONF_BYTES_MAX	(1u << 20)
 #define CONF_LINE_MAX	4096u
-#define CONF_NAME_MAX	64u	/* characters of a rule's name */
+#define CONF_NAME_MAX	64u	/* limit of characters in a rule's name */
 
 enum conf_section { CONF_NONE, CONF_DEPD, CONF_RULE };
 

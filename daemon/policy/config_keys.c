@@ -28,8 +28,8 @@ struct key {
 	int (*set)(const struct value *v, const struct key *k);
 	size_t off;
 	uint64_t min, max;
-	uint32_t flag;		/* of a yes/no key: the bit that yes sets */
-	bool clears;		/* yes clears the bit instead */
+	uint32_t flag;		/* for a yes/no key: the bit that `yes` sets */
+	bool clears;		/* `yes` clears the bit, `no` sets it */
 };
 
 static int refuse(const struct value *v, const char *what)

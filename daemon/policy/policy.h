@@ -11,7 +11,7 @@
 #include "daemon/control/request.h"
 
 #define POLICY_RULES_MAX	64
-#define POLICY_SESSIONS_MAX	1024u	/* most open sessions, since the next depd adopts no more */
+#define POLICY_SESSIONS_MAX	1024u	/* limit of open sessions; a depd adopts no more */
 #define POLICY_STORE_DEFAULT	"/var/lib/adept"
 
 /** struct policy_rule - one section [rule NAME] of depd.conf(5) */
@@ -23,7 +23,7 @@ struct policy_rule {
 	uid_t uid;
 	uint32_t every;		/* record each n-th matching process; 1: all */
 	uint32_t at_once;	/* limit of open sessions of this rule; 0: no limit */
-	bool terminal;		/* also processes in the foreground of a terminal */
+	bool terminal;		/* match also processes in the foreground of a terminal */
 	/* Parameters of the rule's sessions */
 	uint32_t flags;		/* ADEPT_S_*: flags of the session */
 	uint64_t ring_size, max_size;
@@ -42,7 +42,7 @@ struct depd_config {
 	uint64_t give_up_ms;	/* how long programs wait for an absent depd; default 30 s */
 	uint32_t workers;	/* writer threads, at most 4; 0: one per processor */
 	uint32_t max_sessions;	/* limit of open sessions; 0: POLICY_SESSIONS_MAX */
-	uint32_t races;		/* limit of simultaneous live analyses; 0: none */
+	uint32_t races;		/* limit of sessions with live race detection; 0: none */
 	struct policy_rule *rule;
 	uint32_t nrules;
 };
@@ -79,7 +79,11 @@ struct policy_process {
 	bool foreground;	/* the process is in the foreground of a terminal */
 };
 
-/** policy_match() - get the first rule that matches @p, ignoring `every` and `at_once`; or -1 */
+/**
+ * policy_match() - find the first rule that matches @p, ignoring its members every and at_once
+ *
+ * Return: the number of the rule; -1: no rule matches.
+ */
 int policy_match(const struct depd_config *c, const struct policy_process *p);
 
 #endif

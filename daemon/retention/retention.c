@@ -25,10 +25,10 @@
 
 #define MANIFEST	"manifest.json"
 #define LOG		"fragments"
-#define OLD_TMP		MANIFEST ".tmp"		/* temporary file of writers of format 3 */
+#define OLD_TMP		MANIFEST ".tmp"		/* temporary manifest of store format 3 */
 #define OPEN_DIR	(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-/* A store in the directory. */
+/* A store that was found in the directory. */
 struct found {
 	char name[NAME_MAX + 1];
 	struct timespec newest;
@@ -91,7 +91,7 @@ static bool is_newer(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-/* True for files that determine a store's age.  Readers write catalogs, which do not count. */
+/* True for files that determine a store's age: not for catalogs (an index), which readers write. */
 static bool is_written(const char *name)
 {
 	return !strcmp(name, MANIFEST) || !strcmp(name, LOG) || is_segments(name);
@@ -279,7 +279,7 @@ static int remove_files(int fd)
 	return err ? err : remove_file(fd, MANIFEST);
 }
 
-/* Remove a store whose log is locked; @fd is its directory. */
+/* Remove a store whose log the caller has locked; @fd is its directory. */
 static void remove_locked(struct retention *u, const struct found *f, int fd)
 {
 	struct content c;

@@ -3,9 +3,10 @@
  * State of a depd that has sessions: a user's own depd, or an instance of root's depd
  * (instance/instance.h).  Root's depd itself is the front and has no sessions (front/front.h).
  *
- * A session is a session file, a collector and a store.  One event loop (loop.h) handles all
- * sessions, and one pool of writer threads stores their chunks.  Another depd can adopt a session:
- * it needs the session's state file and the descriptors in the fd store (fdstore.h).
+ * A session has a session file (memory shared with the programs), a collector (takes their data)
+ * and a store (the recording).  One event loop (loop.h) handles all sessions, and one pool of
+ * writer threads stores their chunks.  Another depd can adopt a session: it needs the session's
+ * state file and the descriptors in the fd store (fdstore.h).
  */
 #ifndef DEPD_SESSIONS_DEPD_H
 #define DEPD_SESSIONS_DEPD_H
@@ -32,7 +33,7 @@ struct cleanup;
 struct tracer;
 
 /**
- * struct front_ops - operations of the front that an instance uses
+ * struct front_ops - operations of the front (root's depd) that an instance (a user's depd) uses
  * @second: periodic work, once a second; @open: number of open sessions
  * @changed: report that a session has begun or ended
  * @info: add the numbers of the front and of the other instances
@@ -40,7 +41,7 @@ struct tracer;
  * @next_id: get the next session id, and use it up if @take; 0: none is available now
  * @attached: report whether the process of session @s could be attached
  * @rules_text: get the rules as JSON, which the caller frees
- * @account: get account number @n, from 0; false: there are fewer
+ * @account: get account number @n, counted from 0; false: there are fewer
  * @reload: make the front read the configuration again; waits up to 10 seconds
  */
 struct front_ops {
@@ -91,9 +92,9 @@ struct depd {
 	struct cleanup *cleanup;	/* removal of temporary stores; retention/ */
 	uint32_t last_id;		/* highest session id in use; not used with a front */
 	const struct session_ops *session_ops;
-	const struct front_ops *front;	/* NULL: a user's own depd */
+	const struct front_ops *front;	/* NULL: a user's own depd, without front */
 	struct instance_link *link;	/* link to the front; instance/instance.c */
-	const struct options *options;	/* NULL: an instance, which the front configures */
+	const struct options *options;	/* command line; NULL: the front configures depd */
 	uint64_t start_ns, start_realtime_ns;
 
 	/* Totals since depd started */

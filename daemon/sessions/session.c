@@ -18,7 +18,8 @@
 #include "daemon/base/log.h"
 
 #define STEP_NS		20000000ull
-#define STEPS		16		/* collector steps before other sessions are handled */
+/* steps of a session's collector before other sessions are handled */
+#define STEPS		16
 
 static uint64_t realtime_ns(void)
 {
@@ -263,7 +264,7 @@ static int make_adoptable(struct session *s, char *why)
 	return ret ? refuse(ret, why, "cannot put the session file into the fd store") : 0;
 }
 
-/* Note the identity of the store's directory: another directory could get its name later. */
+/* Record device and inode of the store: another directory could get the store's name later. */
 static void note_store(struct session *s)
 {
 	struct stat st;

@@ -17,12 +17,12 @@
 /** struct session_config - parameters of a new session */
 struct session_config {
 	struct user owner;
-	struct dep_base base;	/* privileges of the client; unknown if a rule started it */
+	struct dep_base base;	/* privileges of the client; unknown for a rule's session */
 	char *const *argv;
 	int argc;
 	const char *cwd;
 	const char *store;	/* directory of the store; NULL: no store */
-	const char *rule;	/* NULL: a client requested the session */
+	const char *rule;	/* name of the rule; NULL: a client requested the session */
 	uint32_t flags;		/* ADEPT_S_*: flags of the session file */
 	uint64_t ring_size, max_size;
 	int level;
@@ -73,7 +73,7 @@ void session_adopt_all(struct depd *d, struct fdstore_entry *kept, size_t n);
 /* ---- functions of session.c for adopt.c ---- */
 
 struct session *session_new(struct depd *d, uint32_t id);
-/** session_start() - register a session with tracer, wakeups and loop */
+/** session_start() - register a session with the tracer, the futex wakeups and the event loop */
 int session_start(struct session *s);
 /** session_free() - free a session that was not started or has ended */
 void session_free(struct session *s);

@@ -18,7 +18,7 @@ static int put(struct session *s)
 	return fdstore_put(s->d->fdstore, name, s->ring.fd);
 }
 
-/* Give all session files to the holder.  -EEXIST: it is the old holder, which has the file. */
+/* Give all session files to the holder.  -EEXIST: the old holder still has it. */
 static void put_all(struct depd *d)
 {
 	struct session *s;

@@ -9,7 +9,7 @@
 
 #include "session_info.h"
 
-/** session_files_watch() - detect the end of the holder and replace it */
+/** session_files_watch() - detect the end of the fd store's holder process, and replace it */
 int session_files_watch(struct depd *d);
 /** session_files_put() - add the session file of @s to the fd store.  Return: as fdstore_put() */
 int session_files_put(struct session *s);

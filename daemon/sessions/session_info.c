@@ -17,7 +17,7 @@ void session_totals(struct session *s, struct session_totals *out)
 	*out = s->before;
 	if (!s->collector)
 		return;
-	/* Losses in the collector.  session_loss() adds losses counted in the session file. */
+	/* Data lost by the collector; session_loss() adds losses counted in the session file. */
 	dep_collector_own_loss(s->collector, &loss);
 	dep_loss_add(&out->loss, &loss);
 	out->raw_bytes += s->last.raw_bytes;

@@ -16,7 +16,7 @@ struct session_totals {
 	struct dep_loss loss;
 };
 
-/** struct session_exec - request to the tracer to follow an execve */
+/** struct session_exec - request to the tracer to follow an execve: to record the new program */
 struct session_exec {
 	bool asked;		/* the request was sent and is not answered yet */
 	uint8_t outcome;	/* enum dep_exec_outcome */
@@ -50,7 +50,7 @@ struct session {
 	enum dep_close_cause cause;
 	pid_t pid;			/* pid of the first process; 0: none yet */
 	uint32_t attach_seq;	/* number of the front's request to record @attaching */
-	pid_t attaching;	/* pending process being attached for a rule; 0: none */
+	pid_t attaching;	/* process stopped at exec, being attached for a rule; 0: none */
 	int status;			/* exit status of the first process; -1: unknown */
 	bool has_client;	/* a client will report the exit status of the first process */
 	bool exit_reported;		/* the exit status has been reported */
@@ -59,12 +59,12 @@ struct session {
 	bool adopted;
 	bool traced;		/* registered with the tracer */
 	bool warned_failed;
-	enum { END_LEAVE, END_DRAIN, END_CLOSE } end;	/* current step of ENDING */
+	enum { END_LEAVE, END_DRAIN, END_CLOSE } end;	/* teardown step in state ENDING */
 	uint64_t ending_ns;
 	uint32_t live;			/* processes that were running when recording ended */
 	struct session_totals before;	/* totals of earlier depds; in state ENDED, all totals */
 	struct dep_loss loss;		/* total loss; valid in state ENDED */
-	struct dep_collect_status last;	/* latest status of the collector */
+	struct dep_collect_status last;	/* latest status of @collector */
 	char error[512];
 };
 

@@ -21,7 +21,7 @@
 /* Content of the state file, which is mapped. */
 struct session_file {
 	uint64_t magic;
-	uint32_t version, size;	/* FILE_VERSION, bytes of this structure */
+	uint32_t version, size;	/* FILE_VERSION; size of this structure in bytes */
 	uint64_t check;		/* XXH3-64 of the constant fields: id up to rule */
 	uint32_t id;
 	uint32_t flags;
@@ -32,7 +32,7 @@ struct session_file {
 	struct user owner;
 	struct dep_session_saved saved;
 	char store[TEXT_MAX], command[TEXT_MAX], rule[TEXT_MAX];
-	/* Variable fields.  They can contradict each other if depd was killed in an update. */
+	/* Variable fields.  They can contradict each other if depd was killed during a write. */
 	int32_t pid;
 	uint32_t launched, exit_reported;
 	int32_t status;
@@ -174,7 +174,7 @@ void file_update(struct session_file *f, struct session *s)
 	f->begun = s->begun;
 	f->store_dev = s->store_dev;
 	f->store_ino = s->store_ino;
-	/* Written once; `known` is set last, so that a partly written base is not used. */
+	/* Write the base privileges once; set `known` last: a partial base must not be used. */
 	if (!f->base.known && s->target.base.known) {
 		f->base = s->target.base;
 		f->base.known = 0;

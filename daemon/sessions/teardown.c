@@ -9,7 +9,7 @@
 #include "store_dir.h"
 #include "daemon/base/log.h"
 
-#define LEAVE_NS	10000000000ull	/* limit for storing the data of programs that continue */
+#define LEAVE_NS	10000000000ull	/* time to take the data of programs that still run */
 #define REMEMBER_NS		60000000000ull	/* how long clients can request the result */
 
 void session_forget_fd(struct session *s)
