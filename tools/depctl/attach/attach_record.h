@@ -5,7 +5,7 @@
 #include "tools/depctl/record/record.h"
 
 /**
- * attach_record() - record a running process until it ends, or a signal or o->for_ns ends that
+ * attach_record() - record a running process until it ends, a signal ends depctl, or o->for_ns ends
  *
  * Return: exit status of depctl.
  */
