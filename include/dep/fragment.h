@@ -21,11 +21,11 @@ enum dep_code_kind {
 	 * so a TLS slot replaces this register.
 	 */
 	DEP_CODE_COPY,
-	/* code generated for that instruction: value stores, its replacement, or its branch */
+	/* code generated for instruction dep_code_place.insn: value stores, replacement, branch */
 	DEP_CODE_ADDED,
 	DEP_CODE_ENTRY,		/* fragment entry code, before the first instruction */
 	DEP_CODE_EXIT,		/* exit stub: ends the trace record, jumps to the next fragment */
-	DEP_CODE_DATA,		/* literals */
+	DEP_CODE_DATA,		/* literals: constants that the code reads */
 };
 
 /** struct dep_code_place - a range of translated code; it ends where the next range begins */

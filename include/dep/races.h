@@ -147,7 +147,7 @@ struct dep_races {
 	bool again;		/* live analysis failed; the first pass was repeated afterwards */
 	/* number of processes whose analysis ended early: too many threads or process images */
 	uint64_t too_many_threads;
-	uint64_t unpredicted;	/* processes for which prediction is incomplete or missing */
+	uint64_t unpredicted;	/* number of processes without complete prediction */
 	struct dep_held_lock *held;	/* storage of all dep_race_access.held arrays */
 	void *own;
 };

@@ -22,7 +22,7 @@ struct dep_ref {
 	uint64_t pc, addr;
 	uint32_t size;
 	uint16_t type;		/* enum dep_ref_type */
-	uint16_t origin;	/* libdep's race detector: 1 + enum dep_code (races.h); else 0 */
+	uint16_t origin;	/* only for libdep's race detector: 1 + enum dep_code; else 0 */
 };
 
 /** struct dep_event - one event; events.h has the structure of each payload */

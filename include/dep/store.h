@@ -134,7 +134,7 @@ struct dep_meta {
 	uint32_t session_flags;	/* ADEPT_S_* */
 	uint32_t chunk_size, nchunks;
 	uint64_t max_size;	/* limit of the store's size in bytes, 0 = none */
-	int aslr;		/* 1: the program ran with address space randomisation */
+	int aslr;		/* 0: address space randomisation was disabled (--no-aslr) */
 	uint64_t start_ns, start_realtime_ns;
 	/* Set by the reader: the recording kernel treated the processors' TSCs as synchronised. */
 	int tsc_trusted;
