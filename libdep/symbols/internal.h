@@ -63,7 +63,8 @@ struct dep_elf_symbols {
 	u32 *sym;
 	u32 n, room;
 	struct dep_spans code, data;	/* ranges with indexes in @sym as values */
-	struct dep_spans loose;		/* code ranges of symbols without a size, up to the next symbol */
+	/* ranges of functions without a size in the ELF file, each up to the next symbol */
+	struct dep_spans loose;
 	struct dep_shown *shown;	/* hash table by symbol: cache of dep_symbol_name() */
 	u32 nshown, shown_room;
 	/* indexes in @sym of the functions, sorted by name and value; see dep_image_by_name() */
