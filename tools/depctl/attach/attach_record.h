@@ -5,7 +5,9 @@
 #include "tools/depctl/record/record.h"
 
 /**
- * attach_record() - record a running process until it ends, a signal ends depctl, or o->for_ns ends
+ * attach_record() - record a running process
+ *
+ * Records until the process ends, a signal asks depctl to end, or o->for_ns has passed.
  *
  * Return: exit status of depctl.
  */

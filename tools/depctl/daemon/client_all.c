@@ -15,7 +15,7 @@
 #include "tools/depctl/depctl.h"
 
 #define ONCE		64	/* number of depd instances that are asked at the same time */
-#define WAIT_MS		2000	/* maximum wait until all of them have answered */
+#define WAIT_MS		2000	/* maximum wait for the answers of ONCE instances */
 
 /*
  * Beginning and end of an answer to "sessions".  The text between them is copied unchanged, because

@@ -39,7 +39,7 @@ struct remote {
 	int status;
 	uint64_t child_ended_ms;
 	uint64_t asked_ms;	/* time of the last request for the session's state */
-	unsigned int quiet_ms;	/* how long depctl has waited for the response to it */
+	unsigned int quiet_ms;	/* time without a message while a request is unanswered */
 	uint64_t lost_ms;	/* time when the connection was lost */
 	struct recorded *out;
 };
