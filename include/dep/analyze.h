@@ -38,8 +38,9 @@ struct dep_analyzer {
 	/* Requested items, DEP_WANT_*.  Items with timestamps are always delivered. */
 	unsigned int want;
 	/*
-	 * Used by libdep's race detector, whose filter drops references.  Must be NULL in programs
-	 * outside of libdep; they receive all references.
+	 * Return the settings of libdep's redundant-access filter for the process of @t, or NULL to
+	 * receive all references.  Only libdep's race detector sets this callback: it must be NULL
+	 * in programs outside of libdep.
 	 */
 	const struct dep_process_filter *(*scope)(void *self, const struct dep_thread *t);
 	/*
@@ -68,8 +69,10 @@ struct dep_analyzer {
 /** struct dep_analysis - statistics of an analysis */
 struct dep_analysis {
 	struct dep_counts counts;
-	uint64_t gaps;		/* lost or unreadable segments, and threads without an end */
-	uint64_t disorder;	/* timestamps below the thread's previous one; raised to it */
+	/* number of lost or unreadable segments, and of threads whose end was not recorded */
+	uint64_t gaps;
+	/* number of timestamps below the thread's previous timestamp, which replaced them */
+	uint64_t disorder;
 };
 
 /** struct dep_analyze_options - owned by the caller; all zero selects the defaults */
@@ -87,8 +90,8 @@ struct dep_analyze_options {
  * @self: passed to all callbacks of @a
  * @options: NULL: the defaults
  *
- * A segment that cannot be decoded is treated as a gap.  For each thread that runs at the same
- * time, the items of two segments are in memory.
+ * A segment that cannot be decoded is treated as a gap.  Needs memory for the items of two segments
+ * of each recorded thread that ran at the same time.
  *
  * Return: 0, or a negative errno with dep_error().
  */

@@ -23,7 +23,7 @@ enum adept_event {
 	ADEPT_EV_THREAD_START = 7, /* struct adept_ev_start; CONTEXT follows */
 	ADEPT_EV_THREAD_END = 8, /* struct adept_ev_end */
 	ADEPT_EV_FORK = 10,	/* struct adept_ev_fork: in the parent, after fork or clone */
-	ADEPT_EV_GAP = 11,	/* uint64_t: code ran unrecorded up to here; not written so far */
+	ADEPT_EV_GAP = 11,	/* uint64_t; reserved, not written: code before it ran unrecorded */
 	ADEPT_EV_GSBASE = 12,	/* uint64_t: new base address of segment gs */
 	ADEPT_EV_BUFFER = 13,	/* struct adept_ev_buffer, one event for each buffer */
 	ADEPT_EV_SHARED = 14,	/* struct adept_ev_shared: the object of a shared mapping */
@@ -74,7 +74,8 @@ struct adept_ev_syscall {
 	uint64_t result;
 	uint64_t before, after;	/* timestamps */
 	uint64_t args[6];	/* arguments as the application passed them */
-	uint64_t out;		/* both new descriptors of pipe, pipe2 or socketpair; else 0 */
+	/* pipe, pipe2, socketpair: the two 32-bit descriptors as stored in memory; otherwise 0 */
+	uint64_t out;
 } __attribute__((packed));
 
 struct adept_ev_start {

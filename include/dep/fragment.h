@@ -16,13 +16,16 @@ extern "C" {
 
 /* Kind of a range of translated code; the range begins at dep_code_place.off. */
 enum dep_code_kind {
-	/* copies of application instructions from @insn on; r15 is replaced by a TLS slot */
+	/*
+	 * Copies of application instructions from dep_code_place.insn on.  The engine reserves r15,
+	 * so a TLS slot replaces this register.
+	 */
 	DEP_CODE_COPY,
-	/* code generated for instruction @insn: value stores, its replacement, or its branch */
+	/* code generated for instruction dep_code_place.insn: value stores, replacement, branch */
 	DEP_CODE_ADDED,
 	DEP_CODE_ENTRY,		/* fragment entry code, before the first instruction */
-	DEP_CODE_EXIT,		/* ends the record and jumps to the next fragment; exit stub */
-	DEP_CODE_DATA,		/* literals */
+	DEP_CODE_EXIT,		/* exit stub: ends the trace record, jumps to the next fragment */
+	DEP_CODE_DATA,		/* literals: constants that the code reads */
 };
 
 /** struct dep_code_place - a range of translated code; it ends where the next range begins */
@@ -36,7 +39,7 @@ struct dep_code_place {
 struct dep_code_run {
 	uint64_t pc;
 	uint32_t ninsns;
-	/* hooked function that begins at @pc, or 0; 1 if calls of hooked functions return to @pc */
+	/* @function: hooked function at @pc, or 0; @returns: 1 if hooked functions return to @pc */
 	uint16_t function, returns;
 };
 

@@ -120,7 +120,7 @@ enum dep_function {
 
 #undef DEP_FUNCTION_ID
 
-#define DEP_FUNCTION_ARGS	4	/* maximum number, in rdi, rsi, rdx, rcx */
+#define DEP_FUNCTION_ARGS	4	/* maximum recorded per call: rdi, rsi, rdx, rcx */
 
 /** dep_function_name() - symbol of @function; "?" if this library has no such number */
 const char *dep_function_name(unsigned int function);

@@ -49,8 +49,9 @@ struct dep_held_lock {
 
 /** struct dep_race_access - one of the two accesses of a race */
 struct dep_race_access {
-	uint32_t thread, tid;	/* thread: serial */
-	uint32_t process;	/* serial; processes that share memory can race, too */
+	uint32_t thread, tid;	/* the thread's serial number in the store, and its thread id */
+	/* serial; differs from that of the other access if two processes share the memory */
+	uint32_t process;
 	uint32_t flags;		/* DEP_ACCESS_* */
 	uint64_t pc;
 	/*
@@ -82,8 +83,8 @@ enum dep_step_end {
 	DEP_STEP_AFTER,		/* after dep_step.call has returned; the thread's last step */
 };
 
-#define DEP_STEP_CALLS		4	/* addresses of a stack, innermost first; 0: no more */
-#define DEP_STEP_SECTIONS	4	/* critical sections listed in a step */
+#define DEP_STEP_CALLS		4	/* length of a stack in a step; unused entries are 0 */
+#define DEP_STEP_SECTIONS	4	/* maximum number of critical sections listed in a step */
 
 /** struct dep_step - one step of a witness: one thread runs up to a position */
 struct dep_step {
@@ -144,8 +145,9 @@ struct dep_races {
 	uint64_t unsettled;
 	uint64_t references;
 	bool again;		/* live analysis failed; the first pass was repeated afterwards */
-	uint64_t too_many_threads;	/* processes abandoned at the limit of threads or images */
-	uint64_t unpredicted;	/* processes for which prediction is incomplete or missing */
+	/* number of processes whose analysis ended early: too many threads or process images */
+	uint64_t too_many_threads;
+	uint64_t unpredicted;	/* number of processes without complete prediction */
 	struct dep_held_lock *held;	/* storage of all dep_race_access.held arrays */
 	void *own;
 };
@@ -175,7 +177,7 @@ enum dep_code {
 /** struct dep_races_options - options of dep_races_find(); every member may be zero or NULL */
 struct dep_races_options {
 	bool predict;			/* also predict races that did not happen but can */
-	unsigned int jobs;		/* as in dep_analyze() */
+	unsigned int jobs;		/* recovery workers, 0 = one per processor */
 	void (*progress)(size_t done, size_t all);
 	/*
 	 * Return true if the plain access at @pc may be compiled from an atomic access, or if

@@ -22,7 +22,7 @@ struct dep_ref {
 	uint64_t pc, addr;
 	uint32_t size;
 	uint16_t type;		/* enum dep_ref_type */
-	uint16_t origin;	/* libdep's race detector: 1 + enum dep_code (races.h); else 0 */
+	uint16_t origin;	/* only for libdep's race detector: 1 + enum dep_code; else 0 */
 };
 
 /** struct dep_event - one event; events.h has the structure of each payload */
@@ -62,7 +62,8 @@ struct dep_call {
 
 /** struct dep_call_values - arguments or result of a hooked function */
 struct dep_call_values {
-	uint64_t sp;		/* entry: address of the return address; return: the same + 8 */
+	/* entry: address of the return address on the stack; return: that address + 8 */
+	uint64_t sp;
 	uint64_t value[DEP_FUNCTION_ARGS];	/* entry: arguments; return: [0] is the result */
 	uint64_t again;		/* used by libdep's race detector; otherwise 0 */
 };
@@ -228,7 +229,8 @@ struct dep_formats {
 	uint64_t depc;		/* DEPc: 2-byte tags; high parts of a pc only if they changed */
 	uint64_t cf_bit;	/* CF_bit: a bit per conditional, an address per indirect branch */
 	uint64_t mem_addr;	/* Mem_addr: one address per memory reference */
-	uint64_t depm;		/* DEPm: register values by the UPDATED/RECORDED rule */
+	/* DEPm: value of each register used in an address, if written since it was last stored */
+	uint64_t depm;
 };
 
 /**

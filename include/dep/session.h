@@ -10,8 +10,8 @@
 #define ADEPT_S_NO_RECORD	0x01u	/* translate code only: record nothing */
 #define ADEPT_S_NULL		0x02u	/* dry run: record and count bytes, store nothing */
 #define ADEPT_S_DROP		0x04u	/* if a ring is full, drop a chunk and count the loss */
-#define ADEPT_S_SELF_CHECK	0x08u	/* also store address registers that recovery computes */
-#define ADEPT_S_STRICT		0x10u	/* calls change no byte below the stack pointer */
+#define ADEPT_S_SELF_CHECK	0x08u	/* check recovery: also store registers that it computes */
+#define ADEPT_S_STRICT		0x10u	/* translated calls change no byte below rsp (slower) */
 #define ADEPT_S_NO_FOLLOW	0x20u	/* images started by execve run natively */
 #define ADEPT_S_MODULE		0x40u	/* the rings belong to adept.ko */
 #define ADEPT_S_NO_FUNCTIONS	0x80u	/* no function hooks (functions.h) */

@@ -42,7 +42,7 @@ struct dep_process {
 	 */
 	const char *cmdline;
 	size_t cmdline_size;
-	uint64_t built;		/* fragments translated; 0 until the process has ended */
+	uint64_t built;		/* number of translated fragments; 0 until the process has ended */
 	uint64_t translate_ns;	/* translation time; 0 until the process has ended */
 };
 
@@ -62,10 +62,10 @@ enum dep_thread_end {
 struct dep_thread {
 	uint32_t serial;	/* unique in the store, from 1 */
 	uint32_t tid;
-	uint32_t process;	/* serial */
+	uint32_t process;	/* serial of its process */
 	uint32_t parent;	/* serial of the creating thread, 0 = first of its process */
 	uint64_t start_ns, end_ns;
-	uint64_t flushes;	/* filled chunks */
+	uint64_t flushes;	/* number of ring chunks that the thread filled */
 	uint64_t null_bytes;	/* bytes counted but not stored (--null, or after --max-size) */
 	uint32_t end;		/* enum dep_thread_end */
 	const char *name;	/* last known name; may be NULL */
@@ -75,14 +75,14 @@ struct dep_thread {
 struct dep_module {
 	uint32_t process;
 	uint64_t start, end, offset;
-	uint64_t from_ns, to_ns;	/* to_ns 0 = still mapped at the end */
+	uint64_t from_ns, to_ns;	/* CLOCK_MONOTONIC; to_ns 0 = still mapped at the end */
 	const char *path;
 	const char *build_id;	/* hexadecimal, "" if none */
 };
 
 /** struct dep_log_line - a line of the engine's log (DEP_LOG of depctl record) */
 struct dep_log_line {
-	uint32_t process;	/* serial */
+	uint32_t process;	/* serial of the process that wrote it */
 	uint32_t tid;
 	uint64_t time_ns;	/* CLOCK_MONOTONIC */
 	const char *area, *text;
@@ -90,17 +90,20 @@ struct dep_log_line {
 
 /** struct dep_segment - one stored chunk of one thread */
 struct dep_segment {
-	uint32_t thread;	/* serial */
+	uint32_t thread;	/* serial of the thread */
 	uint64_t seq;		/* chunk number in the thread; a missing number is a lost chunk */
-	uint32_t raw_bytes;	/* size in the ring */
+	uint32_t raw_bytes;	/* size in the ring, before compression */
 	uint32_t stored_bytes;	/* size in the segment file, with header */
-	uint32_t control_bytes;	/* size of ids and events, uncompressed */
-	uint32_t value_bytes;	/* size of values, uncompressed */
+	uint32_t control_bytes;	/* size of fragment ids and events, uncompressed */
+	uint32_t value_bytes;	/* size of recorded values, uncompressed */
 	uint32_t file;		/* number N of the segment file, segments.N */
 	uint64_t offset;	/* position of the segment in that file */
 	uint64_t start_ns;	/* CLOCK_MONOTONIC */
-	uint64_t index;		/* number among the thread's stored segments, from 0; format 4 */
-	/* chain values (see dep(5)) of the previous segment and of this segment; format 4 */
+	uint64_t index;		/* position among the thread's stored segments, from 0; format 4 */
+	/*
+	 * Chain values of the previous and of this segment, from format 4 on.  A chain value is a
+	 * hash of the segment and of the previous chain value; it reveals missing segments.
+	 */
 	uint64_t prev, chain;
 };
 
@@ -108,7 +111,7 @@ struct dep_segment {
 struct dep_loss {
 	uint64_t dropped_chunks, dropped_bytes;	/* dropped because of --on-full=drop */
 	uint64_t discarded_bytes;	/* not stored after --max-size or a write error */
-	uint64_t lost_threads, lost_processes;	/* ran unrecorded */
+	uint64_t lost_threads, lost_processes;	/* number that ran unrecorded */
 	uint64_t native_images;	/* executed programs that ran natively by design */
 	uint64_t native_privileged;	/* native_images that have set-uid or similar privileges */
 	uint64_t absent_chunks, absent_bytes;	/* overwritten while no collector ran */
@@ -131,7 +134,7 @@ struct dep_meta {
 	uint32_t session_flags;	/* ADEPT_S_* */
 	uint32_t chunk_size, nchunks;
 	uint64_t max_size;	/* limit of the store's size in bytes, 0 = none */
-	int aslr;		/* address randomisation of the recorded program */
+	int aslr;		/* 0: address space randomisation was disabled (--no-aslr) */
 	uint64_t start_ns, start_realtime_ns;
 	/* Set by the reader: the recording kernel treated the processors' TSCs as synchronised. */
 	int tsc_trusted;

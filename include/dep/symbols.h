@@ -55,7 +55,7 @@ struct dep_place {
 	const char *build_id;	/* recorded build-id, hexadecimal; "": none */
 };
 
-#define DEP_PLACES	32	/* recommended size of @out; deeper inlining is rare */
+#define DEP_PLACES	32	/* suggested @max of dep_symbols_frames(): is rarely exceeded */
 
 /**
  * dep_symbols_frames() - all functions at @pc: the innermost inlined function first, the real

@@ -4,7 +4,7 @@
  *
  * A store is complete if three conditions hold: the store was closed; the end of each recorded
  * thread was recorded, or the recording was ended on purpose; and all files and segments listed in
- * the last frame of the log are present.  dep_store_verdict() is the only code that decides this.
+ * the last frame (record) of the store's log are present.  Only dep_store_verdict() decides this.
  */
 #ifndef DEP_VERDICT_H
 #define DEP_VERDICT_H

@@ -21,7 +21,7 @@ static int by_place(const void *pa, const void *pb)
 		return a->start < b->start ? -1 : 1;
 	if (a->from_ns != b->from_ns)
 		return a->from_ns < b->from_ns ? -1 : 1;
-	/* Rows with the same time keep the order of the store. */
+	/* Mappings with the same address and time keep the order of the store. */
 	return a < b ? -1 : a > b;
 }
 
@@ -54,7 +54,7 @@ int dep_rows_build(struct dep_symbols *s)
 	return 0;
 }
 
-/* Read the modules again if the store has grown. Without memory, no names are found. */
+/* Read the modules again if the store has grown. If memory is short, no names are found. */
 static void renew(struct dep_symbols *s)
 {
 	if (s->rows_version != s->store->modules_version)
@@ -62,7 +62,8 @@ static void renew(struct dep_symbols *s)
 }
 
 /*
- * Return: the number of rows before the first one, in sort order, that is after @pc of @process.
+ * Rows (executable mappings) are sorted by process and start address. Return: the number of rows
+ * that come before the first one that starts after @pc of @process.
  */
 static size_t rows_up_to(const struct dep_symbols *s, u32 process, u64 pc)
 {
@@ -119,7 +120,7 @@ struct dep_row *dep_row_at(struct dep_symbols *s, u32 process, u64 pc, u64 time_
 		if (!best || distance(r->m, time_ns) < distance(best->m, time_ns))
 			best = r;
 	}
-	/* Not ambiguous if @time_ns is in the time in which the best row was mapped. */
+	/* Not ambiguous if the best row (mapping) existed at @time_ns. */
 	*ambiguous = other && (!time_ns || distance(best->m, time_ns));
 	return best;
 }
@@ -153,7 +154,10 @@ struct dep_image *dep_row_image(struct dep_symbols *s, struct dep_row *row)
 	return row->image && row->image->nloads ? row->image : NULL;
 }
 
-/* Add a mapped file with all its segments, or extend the time of the same file at that @bias. */
+/*
+ * Add a mapped file with all its segments. If it was added before with the same @bias (load address
+ * minus linked address), only extend the time in which it was mapped.
+ */
 static void add_instance(struct dep_symbols *s, const struct dep_module *m, struct dep_image *im,
 			 u64 bias)
 {
@@ -200,7 +204,7 @@ size_t dep_instances(struct dep_symbols *s, u32 process, struct dep_instance **o
 		s->ninst = 0;
 		s->inst_process = process;
 		s->have_inst = true;
-		/* Find the first row of the process: rows are sorted by process. */
+		/* Find the first row (mapping) of the process: rows are sorted by process. */
 		i = process ? rows_up_to(s, process - 1, UINT64_MAX) : 0;
 		for (; i < s->nrows && s->row[i].m->process == process; i++) {
 			im = dep_row_image(s, &s->row[i]);

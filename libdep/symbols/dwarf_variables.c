@@ -183,7 +183,7 @@ struct dep_vars *dep_image_vars(struct dep_image *im)
 	dep_scopes_seal(&v->scopes);
 	for (i = 0; i < v->n; i++)
 		v->var[i].name = name_of(im, &v->var[i].die);
-	/* Of several variables at one address, dep_spans_seal() takes the last: the largest one. */
+	/* Of several variables at one address, lookups find the one added last: the largest. */
 	if (v->n)
 		qsort(v->var, v->n, sizeof(*v->var), by_size);
 	for (i = 0; i < v->n; i++)

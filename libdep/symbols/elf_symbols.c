@@ -190,7 +190,7 @@ static int read_table(struct dep_image *im, Elf *elf, u32 type)
 #define RANKS	16u
 
 /*
- * Return: the rank of a symbol.  Of several symbols at an address, that with the highest rank is
+ * Return: the rank of a symbol.  Of several symbols at an address, the one with the highest rank is
  * shown: preferably global, without leading underscores, and not weak.
  */
 static u8 plainness(const struct dep_elf_symbol *s)
@@ -241,8 +241,8 @@ static u64 section_end(const struct dep_elf_symbols *t, u32 i)
 }
 
 /*
- * Return: the end of symbol @number at @at, which has no size: the next symbol, or the end of its
- * section or segment.  The section matters for _init, for example, which PLT stubs follow.
+ * Return: where symbol @number at address @at ends if its size is unknown: at the next symbol or at
+ * the end of its section or segment.  The section matters for _init, for example: PLT stubs follow.
  */
 static u64 end_of(const struct dep_image *im, const u64 *value, u32 number, u64 at)
 {

@@ -19,7 +19,7 @@
 #include "libdep/symbols/dwarf/scopes.h"
 
 #define DEP_NO_INDEX DEP_SPAN_NONE
-#define DEP_INSTANCES 4096u	/* maximum of a process; only a forged store has more */
+#define DEP_INSTANCES 4096u	/* maximum number of mapped files per process; ignore more */
 
 /* ---- mapped files ---- */
 
@@ -31,7 +31,7 @@ struct dep_load {		/* a segment of an ELF file: program header of type PT_LOAD *
 /** struct dep_elf_symbol - a symbol, decoded from the ELF file */
 struct dep_elf_symbol {
 	u64 value, size;
-	const char *name;	/* as in the file: perhaps with a version, any characters */
+	const char *name;	/* unchecked bytes of the file; may include a version */
 	bool is_func, is_object, is_local, is_weak;
 };
 
@@ -63,7 +63,8 @@ struct dep_elf_symbols {
 	u32 *sym;
 	u32 n, room;
 	struct dep_spans code, data;	/* ranges with indexes in @sym as values */
-	struct dep_spans loose;		/* symbols without a size: code up to the next symbol */
+	/* ranges of functions without a size in the ELF file, each up to the next symbol */
+	struct dep_spans loose;
 	struct dep_shown *shown;	/* hash table by symbol: cache of dep_symbol_name() */
 	u32 nshown, shown_room;
 	/* indexes in @sym of the functions, sorted by name and value; see dep_image_by_name() */
@@ -90,13 +91,14 @@ struct dep_unit {
 	u32 nfuncs, room;
 	struct dep_spans code;	/* code ranges with indexes in @func as values */
 	struct dep_scopes scopes;
-	const char *raw_file, *file;	/* cache of the last path: libdw's, and as absolute path */
+	/* last source path that was looked up: as libdw returned it, and as absolute path */
+	const char *raw_file, *file;
 };
 
 struct dep_var {
 	Dwarf_Die die;
 	u64 addr, size;
-	const char *name;	/* with the namespaces or functions that it is in */
+	const char *name;	/* includes the enclosing namespaces, classes and functions */
 };
 
 /** struct dep_vars - all variables of a file that have a fixed address (dwarf_variables.c) */
@@ -123,7 +125,7 @@ struct dep_image {
 	struct dep_spans units;	/* code ranges with indexes in @unit as values */
 	struct dep_elf_symbols syms;
 	struct dep_vars vars;
-	/* reading of this part was tried, successfully or not */
+	/* an attempt to read this part of the file was made, successful or not */
 	bool have_debug, have_dw, have_units, have_syms, have_vars;
 };
 
@@ -138,7 +140,7 @@ bool dep_image_linked(const struct dep_image *im, u64 offset, u64 *vaddr);
 void dep_image_debug(struct dep_image *im);
 /** dep_image_dwarf() - get the DWARF of the file or of its debug file, or NULL */
 Dwarf *dep_image_dwarf(struct dep_image *im);
-/** dep_image_is_code(), dep_image_is_data() - is [lo, hi) in an executable segment; in any one? */
+/** dep_image_is_code(), dep_image_is_data() - is [lo, hi) in an executable, in any segment? */
 bool dep_image_is_code(const struct dep_image *im, u64 lo, u64 hi);
 bool dep_image_is_data(const struct dep_image *im, u64 lo, u64 hi);
 
@@ -191,12 +193,12 @@ bool dep_image_object(struct dep_image *im, u64 vaddr, u32 size, struct dep_obje
 
 /* ---- processes ---- */
 
-/** struct dep_row - one module of the store: an executable mapping of a process */
+/** struct dep_row - an executable mapping of a process: one struct dep_module of the store */
 struct dep_row {
 	const struct dep_module *m;
-	u64 reach;		/* highest end address in the process's rows up to this row */
+	u64 reach;		/* highest end address of the process's rows up to this one */
 	struct dep_image *image;	/* NULL: the mapping has no file, or @looked is false */
-	bool looked;		/* @image is set */
+	bool looked;		/* dep_row_image() has set @image */
 };
 
 /* All segments of a file that a process mapped at one load address. */
@@ -205,7 +207,7 @@ struct dep_instance {
 	struct dep_image *image;
 	u64 bias;		/* address in the process minus linked address */
 	u64 lo, hi;		/* address range of all segments in the process */
-	u64 from_ns, to_ns;	/* when it was mapped; @to_ns 0: until the end of the process */
+	u64 from_ns, to_ns;	/* CLOCK_MONOTONIC; @to_ns 0: mapped until the process ended */
 };
 
 struct dep_symbols {
@@ -227,8 +229,8 @@ struct dep_symbols {
 /** dep_rows_build() - read and sort the store's modules */
 int dep_rows_build(struct dep_symbols *s);
 /**
- * dep_row_at() - find the row of code address @pc at @time_ns (0: the latest row), or NULL
- * @ambiguous: receives true if other files were mapped there too, and @time_ns does not decide
+ * dep_row_at() - find the mapping at code address @pc at time @time_ns (0: the latest one), or NULL
+ * @ambiguous: receives true if other files were mapped there, too, and @time_ns does not decide
  */
 struct dep_row *dep_row_at(struct dep_symbols *s, u32 process, u64 pc, u64 time_ns,
 			   bool *ambiguous);

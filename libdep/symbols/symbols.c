@@ -216,7 +216,7 @@ size_t dep_symbols_find(struct dep_symbols *s, uint32_t process, const char *nam
 
 	for (i = 0; i < n; i++) {
 		t = dep_image_by_name(in[i].image);
-		/* No function is at address 0: see dep_image_is_code(). */
+		/* 0: none found yet.  No function is at address 0, see dep_image_is_code(). */
 		last = 0;
 		for (k = first_named(t, name); k < t->nby_name; k++, last = sym.value) {
 			sym = dep_elf_symbol(t, t->by_name[k]);

@@ -457,7 +457,8 @@ struct adept_set_policy {
  * @given: chunks returned
  * @bytes: size of the whole records in full chunks that were published and not lost
  * @lost_chunks: chunks lost
- * @lost_bytes: size of the whole records in lost chunks; with ADEPT_LOSS_RESET of all data
+ * @lost_bytes: size of the whole records in lost chunks; a lost ADEPT_CHUNK_UNFINISHED chunk
+ *	counts as chunk_size
  * @lost_full: chunks lost because of ADEPT_LOSS_FULL
  * @lost_no_consumer: chunks lost because of ADEPT_LOSS_NO_CONSUMER
  * @lost_discard: chunks lost because of ADEPT_LOSS_DISCARD
@@ -465,7 +466,8 @@ struct adept_set_policy {
  * @waits: number of times that a writer waited for a free chunk
  * @wait_ns: total time of these waits
  * @refused: faults that ended with SIGSEGV or SIGBUS
- * @after_end: number of times that a writer reached a chunk's end in a ring after its flush
+ * @after_end: number of times that a writer reached a chunk's end although its ring had been
+ *	ended by ADEPT_IOC_FLUSH
  * @lost_published: number of @lost_chunks that had been published before
  * @reserved: zero
  */

@@ -8,7 +8,7 @@
 
 #include "libdep/abi/types.h"
 
-#define DEP_BUILD_ID_HEX 132u	/* buffer for a build-id in hexadecimal; longer ones are ignored */
+#define DEP_BUILD_ID_HEX 132u	/* buffer size of a hexadecimal build-id; ignore longer ones */
 
 /** struct dep_elf - an open ELF file; zeroed if no file is open */
 struct dep_elf {

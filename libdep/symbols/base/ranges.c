@@ -41,14 +41,17 @@ static void put_cut(struct dep_spans *t, u64 at, u32 value)
 	t->cut[t->ncuts++] = (struct dep_span_cut){ at, value };
 }
 
-/* Close the ranges of @open that end at or before @to.  The last open range is in effect. */
+/*
+ * Remove the ranges that end at or before @to from @open, and add a cut at each end: from there on,
+ * the last range that is still open gives the value.  Return: the number of open ranges.
+ */
 static size_t let_end(struct dep_spans *t, const u32 *open, size_t nopen, u64 to)
 {
 	u64 end;
 
 	while (nopen && t->span[open[nopen - 1]].hi <= to) {
 		end = t->span[open[nopen - 1]].hi;
-		/* Also close enclosing ranges that end earlier: they were not in effect there. */
+		/* Also remove enclosing ranges that ended before: the last one hid their end. */
 		while (nopen && t->span[open[nopen - 1]].hi <= end)
 			nopen--;
 		put_cut(t, end, nopen ? t->span[open[nopen - 1]].value : DEP_SPAN_NONE);
@@ -66,7 +69,7 @@ int dep_spans_seal(struct dep_spans *t)
 		return 0;
 	qsort(t->span, t->n, sizeof(*t->span), by_beginning);
 	open = malloc(t->n * sizeof(*open));
-	/* A range adds at most two cuts. */
+	/* A range adds at most two cuts (addresses at which the value changes). */
 	t->cut = malloc(2 * t->n * sizeof(*t->cut));
 	if (!open || !t->cut) {
 		free(open);

@@ -14,7 +14,7 @@
 
 /** dep_die_attr() - get attribute @name of @die, or of its abstract origin or declaration */
 bool dep_die_attr(Dwarf_Die *die, unsigned int name, Dwarf_Attribute *out);
-/** dep_die_declares() - find which of @die, its abstract origin and declaration has @name */
+/** dep_die_declares() - find which of @die, its origin and declaration has attribute @name */
 bool dep_die_declares(Dwarf_Die *die, unsigned int name, Dwarf_Die *out);
 /* Get an attribute, as dep_die_attr() does, as a string (NULL: none), a number or a flag. */
 const char *dep_die_string(Dwarf_Die *die, unsigned int name);

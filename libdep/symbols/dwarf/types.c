@@ -83,8 +83,8 @@ bool dep_type_peel(Dwarf_Die *type, bool *atomic)
 static u64 size_of(Dwarf_Die *type, int depth);
 
 /*
- * Read an array bound, which is signed only in some forms: compilers write small positive numbers
- * in unsigned forms.
+ * Read an array bound.  It is signed only in some DWARF forms: compilers write small positive
+ * numbers in unsigned forms.
  */
 static bool bound_of(Dwarf_Die *dimension, unsigned int name, s64 *out)
 {

@@ -11,7 +11,7 @@
 #define COMMAND_MAX	(128u << 10)
 #define ARGUMENTS_MAX	4096
 
-/* Read the command line of a process.  Its memory belongs to the process for ever. */
+/* Set the command in @o to the command line of process @pid.  Its memory is never freed. */
 static int read_command(struct record_options *o, pid_t pid)
 {
 	char path[32], *text = malloc(COMMAND_MAX + 1), *p;

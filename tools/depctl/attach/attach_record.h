@@ -5,7 +5,9 @@
 #include "tools/depctl/record/record.h"
 
 /**
- * attach_record() - record a running process until it ends, or a signal or o->for_ns ends that
+ * attach_record() - record a running process
+ *
+ * Records until the process ends, a signal asks depctl to end, or o->for_ns has passed.
  *
  * Return: exit status of depctl.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depctl attach: record a running process.  With --dry, report what that would do to each of its
- * threads, and how long it would stop them.
+ * depctl attach: record a running process.  With --dry, only report what an attach would do to each
+ * thread of the process, and for how long it would stop them.
  */
 #include <limits.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 
 #define FOLD_WORD	4096u
 
-/** struct fold - state between two fold_put(); initialise with { .width, .write, .arg } */
+/** struct fold - state between calls of fold_put(); initialise with { .width, .write, .arg } */
 struct fold {
 	unsigned int width;	/* columns of the terminal */
 	void (*write)(void *arg, const char *data, size_t size);

@@ -23,7 +23,7 @@ enum table_kind {
 	TABLE_LEFT,
 	TABLE_SHORTEN,		/* aligned to the left; may be shortened */
 	TABLE_TEXT,		/* free text at the end of the row; at most one column */
-	TABLE_NOTE,		/* printed in a line below the row unless empty; last columns */
+	TABLE_NOTE,		/* printed below the row unless empty; must be the last columns */
 };
 
 struct table_column {

@@ -118,7 +118,7 @@ static int send_request(struct client *c, cJSON *request, uint64_t until)
 	if (!text)
 		return no_memory(c);
 	n = strlen(text);
-	text[n] = '\n';	/* replaces the NUL */
+	text[n] = '\n';	/* a request ends with a newline, which replaces the NUL */
 	ret = client_send_all(c, text, n + 1, until);
 	cJSON_free(text);
 	/* EPIPE: depd has closed the connection, but it may have sent the reason: read on. */

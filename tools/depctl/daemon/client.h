@@ -98,7 +98,7 @@ uint64_t client_now_ms(void);
  *	wanted socket is in the same directory as $ADEPT_SOCKET
  */
 int client_find(struct client *c, const char *socket, const char *name, bool is_control);
-/** client_wait() - poll() for @events until time @until.  Return: 0, -ETIMEDOUT, another errno */
+/** client_wait() - poll() for @events until time @until; 0, -ETIMEDOUT or another negative errno */
 int client_wait(struct client *c, short events, uint64_t until);
 int client_send_all(struct client *c, const char *data, size_t size, uint64_t until);
 /** client_receive() - append to @c->in.  Return: number of bytes; 0 at the end of the stream */

@@ -14,8 +14,8 @@
 #include "client_all.h"
 #include "tools/depctl/depctl.h"
 
-#define ONCE		64	/* number of instances that are asked at the same time */
-#define WAIT_MS		2000	/* maximum wait for the answers of these instances */
+#define ONCE		64	/* number of depd instances that are asked at the same time */
+#define WAIT_MS		2000	/* maximum wait for the answers of ONCE instances */
 
 /*
  * Beginning and end of an answer to "sessions".  The text between them is copied unchanged, because
@@ -85,7 +85,10 @@ static int connect_to(struct other *o, int dir, const char *name)
 	snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d", sock);
 	snprintf(o->c.path, sizeof(o->c.path), "user/%.80s", name);
 	o->c.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* After other errors, such as a full queue, the instance counts as not answering. */
+	/*
+	 * Skip the instance if no process listens.  After other errors, such as a full queue of
+	 * connections, the instance counts as not answering.
+	 */
 	if (o->c.fd >= 0 && connect(o->c.fd, (struct sockaddr *)&a, sizeof(a)) &&
 	    errno == ECONNREFUSED) {
 		close(o->c.fd);
@@ -133,7 +136,7 @@ static void ask_all(struct each *e)
 	if (!d && fd >= 0)
 		close(fd);
 	while (!done && d && (f = readdir(d))) {
-		/* A name with a dot is not an instance's directory, but a file about it. */
+		/* Skip names with a dot: they are not directories of instances. */
 		if (strchr(f->d_name, '.') || connect_to(&o[n], fd, f->d_name))
 			continue;
 		if (++n == ONCE) {

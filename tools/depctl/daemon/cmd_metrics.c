@@ -36,7 +36,7 @@ static const char mark[] = "# EOF\n";
 
 #define MARK (sizeof(mark) - 1)
 
-/* Keep the last MARK bytes of the received text in @tail. */
+/* Keep the end of the received text in @tail, as many bytes as the end mark "# EOF" has. */
 static void keep_tail(char *tail, const char *data, size_t n)
 {
 	size_t keep = n < MARK ? n : MARK;

@@ -43,7 +43,7 @@ int race_held_name(struct race_view *v, struct dep_symbols *symbols, int side)
 	for (i = 0; i < a->nheld && !err; i++, l++)
 		err = race_name_lock(&h->lock[i], symbols, a->process, l->address, l->call,
 				     l->ncalls);
-	/* The last one is the word at own_address, which may be the program's own lock. */
+	/* Append the word at own_address, which may be a lock that the program implements. */
 	if (!err && a->own_pc)
 		err = race_name_lock(&h->lock[i], symbols, a->process, a->own_address,
 				     &a->own_pc, 1);

@@ -17,7 +17,7 @@ struct query {
 	uint32_t session;		/* with @live: number of depd's session */
 	const char *socket;
 	bool tail;
-	int ring, over;			/* with @tail: session file and socket, from depd */
+	int ring, over;			/* with @tail: descriptors of session file and socket */
 	struct races_options how;
 };
 

@@ -96,13 +96,13 @@ struct race_lock {
 	struct race_stack stack;
 };
 
-/** struct race_held - the locks held at an access; last, what may be the program's own lock */
+/** struct race_held - the locks held at an access; the last may be a lock of the program itself */
 struct race_held {
 	struct race_lock *lock;
 	size_t room;
 };
 
-/** struct race_step - names of the places in a struct dep_step: end and critical sections */
+/** struct race_step - names for a struct dep_step: where it ends, and its critical sections */
 struct race_step {
 	struct race_stack end;
 	struct race_lock section[DEP_STEP_SECTIONS];
@@ -121,7 +121,7 @@ struct race_view {
 	struct race_step *step;		/* steps of the witness of a predicted race */
 	size_t steps_room;
 	struct dep_store *store;
-	uint32_t main_tid[2];		/* first thread of each access's process */
+	uint32_t main_tid[2];		/* tid of the first thread of each access's process */
 	char fingerprint[RACE_FINGERPRINT];
 };
 
@@ -207,7 +207,7 @@ int races_merge(struct dep_store *store, struct dep_symbols *symbols, struct dep
 
 /** struct races_baseline - a set of fingerprints; all zero: empty */
 struct races_baseline {
-	char (*print)[RACE_FINGERPRINT];	/* hash table; "": free (at least half) */
+	char (*print)[RACE_FINGERPRINT];	/* hash table, at least half free; "": free */
 	size_t n, room;
 };
 
@@ -233,7 +233,8 @@ struct races_options {
 	const char *baseline;		/* leave out the races of this saved `--json' output */
 	const char **suppressions;
 	size_t nsuppressions;
-	const char *first;		/* name of the first of these options given; NULL: none */
+	/* name of the first option on the command line that set one of these members; NULL: none */
+	const char *first;
 };
 
 extern const struct argp races_argp;	/* parses into a struct races_options */
@@ -275,14 +276,14 @@ void races_report_end(struct races_report *r);
 /** struct races_summary - the counts at the end of a report */
 struct races_summary {
 	size_t count[RACE_RANKS];	/* races neither suppressed nor in a baseline */
-	size_t suppressed, known;	/* races left out: suppressed, in a baseline */
+	size_t suppressed, known;	/* races left out: suppressed, or in a baseline */
 	uint64_t references, gaps, disorder, unsettled, too_many_threads, unpredicted;
 	uint64_t empty;			/* number of threads without segments */
 	struct dep_loss loss;
 	uint64_t defects;		/* number of defects of the store not counted in @loss */
-	char defect[256];		/* text of the first such defect */
+	char defect[256];		/* text of the first of @defects */
 	bool recording;			/* the store was still being recorded */
-	bool complete;			/* there are no races_reasons() */
+	bool complete;			/* races_reasons() gives no reason for missing races */
 	bool tsc_synchronized;		/* the kernel trusted the time stamp counters */
 };
 

@@ -71,7 +71,7 @@ static bool is_named(const char *function, const char *name)
 static bool makes_threads(const char *function)
 {
 	function = plain_name(function);
-	/* pthread_detach() and pthread_kill() use the internal lock of the other thread. */
+	/* pthread_detach() and pthread_kill() count, too: they use the other thread's lock. */
 	return begins(function, "pthread_create") || begins(function, "nptl_") ||
 	       begins(function, "pthread_detach") || begins(function, "pthread_kill") ||
 	       is_named(function, "start_thread") || is_named(function, "allocate_stack") ||

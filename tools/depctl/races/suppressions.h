@@ -25,15 +25,17 @@
 
 #include <dep/symbols.h>
 
-#define SUPPRESSIONS_BYTES	(4u << 20)	/* maximum size of a file */
-#define SUPPRESSION_FRAMES	24		/* maximum, the same as Valgrind's */
+#define SUPPRESSIONS_BYTES	(4u << 20)	/* maximum size of a file in bytes */
+#define SUPPRESSION_FRAMES	24		/* maximum per suppression, as in Valgrind */
 
 /** struct race_stack - a call stack: places in the source, innermost first */
 struct race_stack {
 	struct dep_place *place;
 	size_t n, room;
-	size_t main;	/* index of the first place outside the C library; 0: all are inside */
-	size_t own;	/* index of the first place from @main on not in /usr/, or @main */
+	/* index of the first place that is not in the C library or the loader; 0 if all are */
+	size_t main;
+	/* index of the first place, from @main on, whose file is not in /usr/; else @main */
+	size_t own;
 };
 
 enum suppression_kind {
@@ -57,7 +59,7 @@ struct suppression {
 	uint32_t line;
 	struct suppression_frame *frame;
 	size_t nframes;
-	uint64_t races;		/* number of races that this suppression matched first */
+	uint64_t races;		/* number of races for which this was the first match */
 };
 
 /** struct suppressions - list of suppressions; all zero: empty */

@@ -108,7 +108,7 @@ static int depctl_gone(struct record *r)
 	r->alone = true;
 	if (!r->child_ended)
 		command_ended(r, -1);
-	/* A temporary store is useless now: depctl was its only reader. */
+	/* Stop if the store is temporary: without depctl, it has no reader. */
 	return r->o.temporary;
 }
 
@@ -288,7 +288,10 @@ static bool wait_for_launch(struct record *r)
 	struct recorder_message m;
 
 	if (recorder_receive(r->sock, &m, NULL, 0)) {
-		/* depctl was killed.  If it had launched the command, the command has a slot. */
+		/*
+		 * depctl was killed.  If it had launched the command, the session file has a slot
+		 * (entry) for the command.
+		 */
 		depctl_gone(r);
 		return true;
 	}

@@ -3,9 +3,9 @@
  * depctl record --races: search for races during the recording.
  *
  * A child of depctl reads the store while it is written, and prints the report.  Its exit status
- * is whether it found races.  If the child is killed, the recording continues, and depctl analyses
- * the complete store afterwards, as it does if no child could be created.  Without -o the store is
- * temporary.
+ * tells whether it found races.  The recording continues if the child is killed.  If the child was
+ * killed or could not be created, depctl analyses the complete store after the recording.  Without
+ * -o the store is temporary.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +59,7 @@ int record_races_begin(struct record_races *r, struct record_options *o)
 	 */
 	if (!o->ring_size)
 		o->ring_size = RING_SIZE;
-	/* No summary of a temporary store.  Losses are still reported. */
+	/* Do not print a summary of a temporary store; losses are still reported. */
 	o->quiet = true;
 	return 0;
 }
@@ -157,7 +157,7 @@ static int look_at_tail(struct record_races *r, int session, int over)
 		failed = report(r, store, &found);
 		dep_store_close(store);
 	}
-	/* If the analysis failed during the recording, the recorder still needs the store. */
+	/* Keep the store if the recording has not ended: the recorder still needs it. */
 	if (recorder.over)
 		remove_temporary(r);
 	return failed ? FAILED : found ? FOUND : NONE_FOUND;

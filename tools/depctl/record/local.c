@@ -26,7 +26,7 @@ struct front {
 	pid_t collector;	/* 0: the collector has ended and its status was collected */
 	int sock;
 	struct record_launch launch;
-	int pidfd;		/* of the process attached to; -1: the command is a child */
+	int pidfd;		/* pidfd of the attached process; -1: the command is a child */
 	uint64_t stop_ns;	/* when recording ends, by the monotonic clock; 0: no limit */
 	bool child_ended, done;
 	int status;		/* wait() status of the command */
@@ -121,7 +121,7 @@ static int begin(struct front *f, const struct dep_caller_state *native)
 		return -1;
 	}
 	record_races_tail(f->o->live_races, fds[0]);
-	/* Opened first: the number could be another process's later. */
+	/* Open the pidfd before the attach: later, the pid could belong to another process. */
 	if (f->o->pid)
 		f->pidfd = (int)syscall(SYS_pidfd_open, f->o->pid, 0);
 	if (signals_catch() ||
@@ -177,7 +177,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The status of a process that is not a child is not known. */
+/* The exit status of an attached process is not known, since it is not a child of depctl. */
 static bool has_ended(const struct front *f, int *status)
 {
 	struct pollfd p = { .fd = f->pidfd, .events = POLLIN };
@@ -200,7 +200,7 @@ static void look_after_child(struct front *f)
 		tell_ended(f);
 }
 
-/* A process that was attached to goes on when recording ends. */
+/* Do not wait for the end of an attached process: it continues after the recording. */
 static bool is_over(const struct front *f)
 {
 	return f->sock < 0 && (f->child_ended || f->o->pid);

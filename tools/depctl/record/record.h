@@ -33,8 +33,8 @@ struct record_options {
 	struct record_races *live_races; /* with @races: argument of record_races_tail() */
 	char **argv;		/* the command to record */
 	int argc;
-	pid_t pid;		/* this process runs the command already; 0: start it */
-	uint64_t for_ns;	/* with @pid: stop after this time; 0: no limit */
+	pid_t pid;		/* process to attach to; 0: start the command */
+	uint64_t for_ns;	/* with @pid: maximum time of recording; 0: no limit */
 };
 
 void record_options_parse(struct record_options *o, int argc, char **argv);
@@ -75,8 +75,8 @@ struct recorded {
  * record_here() - record without depd, by a collector process (recorder.h)
  * @native: may be NULL with @o->pid
  *
- * Return: 0; 1: the command could not be started, or the process not be attached to; -1: the store
- * is not complete.
+ * Return: 0; 1: depctl could not start the command or attach to the process; -1: the store is not
+ * complete.
  */
 int record_here(const struct record_options *o, const struct dep_caller_state *native,
 		struct recorded *out);
@@ -149,7 +149,12 @@ int record_races_begin(struct record_races *r, struct record_options *o);
  * fails, record_races_report() searches for races after the recording.
  */
 void record_races_tail(struct record_races *r, int session);
-/** record_races_report() - finish the search; returns @status or, because of races, another one */
+/**
+ * record_races_report() - finish the search for races
+ *
+ * Return: depctl's exit status: that of --error-exitcode if it is set and races were found,
+ * EXIT_FAILURE if the search failed and @status is 0, otherwise @status.
+ */
 int record_races_report(struct record_races *r, int status);
 void record_races_end(struct record_races *r);
 

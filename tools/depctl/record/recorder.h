@@ -50,7 +50,7 @@ struct recorder_message {
 	uint32_t kind;
 	union {
 		struct {
-			pid_t ptracer;	/* dep_target.ptracer */
+			pid_t ptracer;	/* value for dep_target.ptracer: the collector, or 0 */
 		} ready;
 		struct {
 			pid_t pid;

@@ -23,7 +23,7 @@
 #include "record.h"
 
 #define ROUND_MS	50	/* interval between checks for signals and the command's end */
-#define COME_BACK_MS	15000	/* how long to wait for another depd while no command runs */
+#define COME_BACK_MS	15000	/* maximum wait for this or the next depd while no command runs */
 #define AGAIN_MS	50	/* interval between attempts to create the session */
 #define ASK_MS		5000	/* interval of requests for the session's state */
 
@@ -39,7 +39,7 @@ struct remote {
 	int status;
 	uint64_t child_ended_ms;
 	uint64_t asked_ms;	/* time of the last request for the session's state */
-	unsigned int quiet_ms;	/* how long depctl has waited for the response */
+	unsigned int quiet_ms;	/* time without a message while a request is unanswered */
 	uint64_t lost_ms;	/* time when the connection was lost */
 	struct recorded *out;
 };
@@ -229,7 +229,10 @@ static int tell_launched(struct remote *r)
 	}
 	ret = client_ask(r->c, q);
 	r->warned_launched = ret != -EPIPE && ret != -ETIMEDOUT;
-	/* Ignore other errors: if the session no longer exists, the "watch" request will fail. */
+	/*
+	 * Return only a lost connection.  Ignore other errors: if the session no longer exists, the
+	 * "watch" request will fail.
+	 */
 	return r->warned_launched ? 0 : ret;
 }
 
@@ -315,15 +318,18 @@ static void connection_lost(struct remote *r)
 	client_close(r->c);
 }
 
-/* True if depd and depd-holder have died, so that no process can continue the session. */
+/*
+ * True if depd and depd-holder, which keeps descriptors for the next depd, have died.  Then no
+ * process can continue the session.
+ */
 static bool is_lost(const struct remote *r)
 {
 	return r->page && adept_session_lost(r->page);
 }
 
 /*
- * The session is lost for depctl.  If a new depd received the session file before depd-holder died,
- * it continues the session without depctl.
+ * Give up the session.  If a new depd received the session file before depd-holder died, the new
+ * depd continues the session without depctl.
  */
 static void lose(struct remote *r)
 {
@@ -466,7 +472,7 @@ static int run(struct remote *r)
 	r->asked_ms = client_now_ms();
 	if (watch(r))
 		connection_lost(r);
-	/* Wait for both ends: a session that a user stops ends before its command. */
+	/* Wait for the session and for the command: a user can stop the session first. */
 	while (!r->ended || !r->child_ended) {
 		look_after_child(r);
 		if (signals_pass(r->child_ended ? 0 : r->launch.child.pid)) {

@@ -33,7 +33,7 @@ struct dump {
 	size_t nsegs, done;
 	const struct dep_segment *at;
 	uint32_t tid;
-	struct fields_line line;	/* with --fields */
+	struct fields_line line;	/* data for the fields of --fields */
 	uint64_t failures;
 	struct out out;
 };

@@ -55,7 +55,7 @@ static struct info_row *row_of(struct info *f, uint32_t serial)
 {
 	size_t i;
 
-	/* Segments are sorted by thread, so it is nearly always the same row as last time. */
+	/* Segments are sorted by thread, so the row is nearly always that of the last segment. */
 	if (f->last && f->last->thread->serial == serial)
 		return f->last;
 	for (i = 0; i < f->nrows; i++)
@@ -114,7 +114,7 @@ static int collect(struct info *f)
 		if (row)
 			add_sizes(row, &f->segs[i]);
 		add_sizes(&f->total, &f->segs[i]);
-		/* Missing segment numbers are gaps; --on-full=drop causes gaps, too. */
+		/* Count missing segment numbers as gaps; --on-full=drop causes gaps, too. */
 		if (!row)
 			continue;
 		if (f->segs[i].seq > row->next_seq)

@@ -12,7 +12,7 @@ struct info_row {
 	struct dep_counts counts;
 	uint64_t segments, raw, stored, control, value;
 	uint64_t flushes, null_bytes;	/* set in the row of all threads only */
-	uint64_t gaps;		/* number of missing segments, by gaps in segment numbers */
+	uint64_t gaps;		/* number of missing segments, from gaps in segment numbers */
 	uint64_t next_seq;
 	uint64_t unreadable;
 };
