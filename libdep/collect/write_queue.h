@@ -26,7 +26,7 @@ enum dep_job_kind {
 	DEP_JOB_THREAD_END,
 	DEP_JOB_DESCRIPTORS,
 	DEP_JOB_SEGMENT,
-	DEP_JOB_SCAN,		/* a segment from an unpublished chunk: find its end first */
+	DEP_JOB_SCAN,		/* a segment from an unpublished chunk, whose end must be found */
 	DEP_JOB_MESSAGE,
 	DEP_JOB_MARK,		/* call dep_writer_mark() */
 	DEP_JOB_NOTHING,	/* store nothing, only call done() */
