@@ -68,7 +68,7 @@ void dep_writer_reserve(struct dep_writer *w);
 void dep_writer_flush(struct dep_writer *w);
 /** dep_writer_sync() - sync the log and all segments; after a failure it always fails */
 int dep_writer_sync(struct dep_writer *w);
-/** dep_writer_unsure() - note result @err of a sync; returns @err, or an earlier sync's error */
+/** dep_writer_unsure() - record result @err of a sync; returns @err, or an earlier sync's error */
 int dep_writer_unsure(struct dep_writer *w, int err);
 /** dep_writer_build_id() - log the build-id of a mapping's file, if the file can be read */
 int dep_writer_build_id(struct dep_writer *w, u32 process, const struct adept_desc_map *map);
