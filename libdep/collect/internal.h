@@ -34,7 +34,8 @@ struct proc_slot {
 	u32 pid;
 	char *exe;		/* path of the executable, allocated */
 	int pidfd;		/* -1: none; use kill(pid, 0) instead */
-	u64 desc_taken;		/* total bytes of descriptors queued; adept_proc.desc_tail: stored */
+	/* total bytes of descriptors that were queued; adept_proc.desc_tail: that are stored */
+	u64 desc_taken;
 	u64 desc_stored;	/* bytes of descriptors in the store; written by writer threads */
 	/* bytes of the next descriptors that an earlier collector has stored already */
 	u64 skip;
@@ -56,7 +57,7 @@ struct thread_slot {
 	u32 given;		/* number of chunks returned; written by writer threads */
 	u32 state, head;	/* copies of the shared fields, made in this pass of the loop */
 	u64 next_seq;
-	/* taken over from another collector: chunks before next_seq are stored, but maybe in the ring */
+	/* another collector began the slot: chunks before next_seq are stored, maybe not returned */
 	bool adopted;
 	u64 dropped_chunks, dropped_bytes;
 	u64 absent_chunks, absent_bytes;
