@@ -88,7 +88,7 @@ struct dep_frame {
 	u16 pad;
 	u32 process;		/* serial of the process that the frame is about, or 0 */
 	u32 size;
-	u64 prev;		/* check of the previous frame; in the first: of the file header */
+	u64 prev;		/* @check of the previous frame; in the first: of the file header */
 	/* XXH3-64 of the payload; its seed is the seeded XXH3-64 of the fields above. */
 	u64 check;
 };

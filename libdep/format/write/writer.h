@@ -38,7 +38,7 @@ struct dep_writer {
 	int level;			/* compression level of zstd, or DEP_LEVEL_QUICK */
 	u64 discarded_bytes;
 	int error;			/* errno of the first failed write or sync, or 0 */
-	int unsure;			/* errno of the first failed sync, or 0; if set, no MARK */
+	int unsure;			/* errno of the first failed sync: no MARK follows; or 0 */
 	/* The fields up to @flushed are for durable points (mark.c). */
 	bool unnamed;			/* the names of the first files may not be on the disk */
 	int *rolled;			/* descriptors of previous segment files not synced yet */
