@@ -54,10 +54,10 @@ struct thread_slot {
 	u32 tid;
 	u32 proc;
 	u32 taken;		/* number of chunks queued */
-	u32 given;		/* number of chunks returned; written by writer threads */
+	u32 given;		/* number of chunks stored or rejected; written by writer threads */
 	u32 state, head;	/* copies of the shared fields, made in this pass of the loop */
 	u64 next_seq;
-	/* another collector began the slot: chunks before next_seq are stored, maybe not returned */
+	/* from an ended collector: chunks before next_seq are stored, but maybe not returned */
 	bool adopted;
 	u64 dropped_chunks, dropped_bytes;
 	u64 absent_chunks, absent_bytes;
