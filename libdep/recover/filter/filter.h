@@ -124,14 +124,15 @@ struct dep_filter {
 	u64 fs;			/* address of the thread's control block */
 	u8 who[DEP_FILTER_CODES];	/* origin by enum dep_code; may have DEP_FILTER_LOOK */
 	u64 tag[DEP_FILTER_CODES];	/* dep_access_set_tag() by enum dep_code; 0: no lookup */
-	struct { u64 pc, at; u32 n; } spin;	/* possible wait loop: its read, repetitions */
+	/* possible wait loop: pc and address of its read, number of repetitions */
+	struct { u64 pc, at; u32 n; } spin;
 	/* last increments of atomic counters, by address; interval of each */
 	struct { u64 addr, turn; } counted[DEP_FILTER_COUNTED];
 	/* withheld first timestamp of a locked instruction; pc 0: none */
 	struct { u64 pc, timestamp; } held;
 	u64 next_seq;		/* sequence number of the segment that must come next */
 	u64 peeked;		/* sequence number of the segment whose prefix was analyzed early */
-	bool timestamps_stay;	/* withhold no timestamps */
+	bool timestamps_stay;	/* withhold no timestamps: emit all immediately */
 	struct dep_ahead *ahead;	/* owned by the analyzer's segment loader */
 };
 

@@ -19,7 +19,7 @@
 /* Slots hold the values that operations work on.  Slots 0 to 15 are the general registers. */
 enum dep_slot {
 	DEP_S_ZERO = 16,	/* always 0 */
-	DEP_S_EA = 17,		/* addresses from EA stores, one for each memory operand */
+	DEP_S_EA = 17,		/* effective addresses (ADEPT_ST_EA), one for each memory operand */
 	DEP_S_TMP = DEP_S_EA + X86_MAX_MEM,
 	DEP_S_TMP2,
 	DEP_S_FS,		/* fs base; the next slot has the gs base */
