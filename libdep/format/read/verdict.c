@@ -413,7 +413,7 @@ static void say_loss(struct dep_store *s, u64 n, const char *one, const char *mo
 		defect(s, DEP_DEFECT_LOSS, "%" PRIu64 " %s", n, n == 1 ? one : more);
 }
 
-/* Number of threads whose stream ended by @end. */
+/* Number of threads whose recording ended in the way @end. */
 static u64 count_ends(const struct dep_store *s, enum dep_thread_end end)
 {
 	const struct dep_thread *t = s->model.threads.row;
