@@ -21,7 +21,7 @@ struct proc_slot {
 	bool open;		/* registered in the store and not ended */
 	bool broken;		/* descriptors of the process were corrupt: discard further ones */
 	bool dying;		/* the process has ended; its rings are being emptied */
-	bool closing;		/* everything is queued; the slot is freed when @stored */
+	bool closing;		/* all its data is queued; the slot is freed when @stored */
 	bool stored;		/* the store has the process's end; set by a writer thread */
 	u64 unresolved_ns;	/* time of the first failed search for the process's pid, or 0 */
 	/* the process had ended when the slot was opened: the next pass closes the slot */

@@ -53,7 +53,7 @@ struct dep_job {
 	/* The fields up to @why are used by the queue only. */
 	struct dep_queue *queue;
 	int state;
-	int ret;		/* result of packing or admitting */
+	int ret;		/* result of packing the chunk or admitting the descriptors */
 	struct dep_packed *packed;
 	char why[160];
 	union {
