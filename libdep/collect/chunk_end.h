@@ -39,7 +39,7 @@ struct dep_begun dep_begun(const u8 *body);
 /** struct dep_chunk_end - position in the code and registers at the end of a chunk */
 struct dep_chunk_end {
 	struct adept_position tail, head;
-	u64 regs[16];		/* the application's registers at @head, the next chunk's begin */
+	u64 regs[16];		/* the application's registers where the next chunk begins */
 	u64 gs_base;
 	u32 have;		/* bytes of the unfinished record in the chunk */
 };
