@@ -281,7 +281,7 @@ static struct stretch begin_stretch(const struct dep_store *s, u32 serial)
 	};
 }
 
-/* When all segments of a thread are checked: compare their number and last chain with the log. */
+/* When all segments of a thread are checked: compare number and chain value with the log. */
 static void end_stretch(struct dep_store *s, const struct stretch *t)
 {
 	const struct dep_proof *p = dep_table_find(&s->model.proofs, sizeof(*p), t->serial);
