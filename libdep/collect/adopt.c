@@ -109,7 +109,7 @@ static void adopt_process(struct dep_collector *c, u32 i, const struct dep_resum
 		c->nclosing++;
 		return;
 	}
-	/* Use the pid in the store, it was checked. A process can change the pid in its slot. */
+	/* Use the pid in the store, which was checked; the process can change the slot's pid. */
 	p->pid = r->pid;
 	p->exe = dep_find_exe(c, p->pid, ADEPT_BY_LAUNCH, 0);
 	p->open = p->exe;
