@@ -3,9 +3,9 @@
  * Take over a session from a collector that has ended.
  *
  * A collector returns memory of the session file only after the store has the data. So all data is
- * in the store or in the session file. Data in both was stored just before the earlier collector
- * ended: at most one batch of descriptors for each process and one chunk for each thread. Its
- * memory is returned without storing the data again.
+ * in the store or in the session file. Some data is in both, because it was stored just before the
+ * earlier collector ended: at most one batch of descriptors for each process and one chunk for each
+ * thread. The memory of such data is returned without storing the data again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -51,7 +51,10 @@ size_t dep_adopt_skip(struct proc_slot *p, const u8 *data, size_t size)
 	return at;
 }
 
-/* Find where the process's descriptors continue. Check values that the process could change. */
+/*
+ * Find how many bytes at the tail of the process's descriptor ring are stored already. The process
+ * could change the positions in its slot, so they are checked.
+ */
 static void find_descriptors(struct dep_collector *c, u32 i, u64 logged)
 {
 	struct proc_slot *p = &c->procs[i];
@@ -77,9 +80,9 @@ static void find_descriptors(struct dep_collector *c, u32 i, u64 logged)
 }
 
 /*
- * Handle an execve that the earlier collector answered: its image runs natively and is counted
- * already. This also holds for READY and FAILED: the process that followed the execve has ended
- * with the earlier collector, or the answer was that the image runs natively.
+ * Handle an execve that the earlier collector answered: assume that the new image runs natively and
+ * is counted already. This also holds in the states READY and FAILED: either the process that
+ * followed the execve has ended with the earlier collector, or the answer was NATIVE.
  */
 static void settle_exec(struct dep_collector *c, u32 i)
 {
@@ -106,7 +109,7 @@ static void adopt_process(struct dep_collector *c, u32 i, const struct dep_resum
 		c->nclosing++;
 		return;
 	}
-	/* Use the pid in the store, which was checked; the process may have changed the slot's. */
+	/* Use the pid in the store, which was checked; the process can change the slot's pid. */
 	p->pid = r->pid;
 	p->exe = dep_find_exe(c, p->pid, ADEPT_BY_LAUNCH, 0);
 	p->open = p->exe;
@@ -148,7 +151,7 @@ static void adopt_thread(struct dep_collector *c, u32 slot, const struct dep_res
 	if (c->s->module)
 		return;
 	t->taken = t->given = load(&sh->tail);
-	/* The header of the chunk that was returned last still has the loss counters. */
+	/* The header of the chunk that was returned last still counts the dropped chunks. */
 	memcpy(&k, &sh->chunk[(t->taken - 1) % c->s->layout.nchunks], sizeof(k));
 	if (t->taken) {
 		t->dropped_chunks = k.dropped_chunks;

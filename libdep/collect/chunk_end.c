@@ -171,7 +171,7 @@ struct dep_begun dep_begun(const u8 *body)
 	return b;
 }
 
-/* The exit of a record; for ADEPT_EV_PARTIAL, the exit that the thread would have taken. */
+/* Return: record @b's exit; for ADEPT_EV_PARTIAL, the one that would have been taken, or NULL. */
 static const struct adept_exit *exit_of(const struct cut *k, const struct dep_begun *b)
 {
 	u32 i;

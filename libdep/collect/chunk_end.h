@@ -39,7 +39,7 @@ struct dep_begun dep_begun(const u8 *body);
 /** struct dep_chunk_end - position in the code and registers at the end of a chunk */
 struct dep_chunk_end {
 	struct adept_position tail, head;
-	u64 regs[16];		/* the application's registers at @head */
+	u64 regs[16];		/* the application's registers where the next chunk begins */
 	u64 gs_base;
 	u32 have;		/* bytes of the unfinished record in the chunk */
 };
@@ -52,7 +52,7 @@ struct dep_chunk_end {
  */
 bool dep_chunk_end(const struct dep_cuts *c, const struct dep_crossing *x,
 		   const struct dep_begun *b, struct dep_chunk_end *out);
-/** dep_chunk_end_by_engine() - true if the engine itself ended the chunk */
+/** dep_chunk_end_by_engine() - true if the engine ended the chunk, not a store that did not fit */
 bool dep_chunk_end_by_engine(const struct dep_crossing *x);
 
 #endif

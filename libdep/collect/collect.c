@@ -129,7 +129,7 @@ int dep_collector_run(struct dep_collector *c, pid_t child, int *status, int (*t
 
 	*status = -1;
 	c->child = child == DEP_CHILD_OF_OTHER ? 0 : child;
-	/* dep_collector_child_gone() may have been called before. */
+	/* Keep child_gone set if dep_collector_child_gone() was called before this function. */
 	c->child_gone |= !child;
 	if (c->child)
 		pidfd = syscall(SYS_pidfd_open, child, 0);

@@ -57,7 +57,7 @@ struct dep_session {
 int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 nprocs, u32 nthreads,
 		       u64 give_up_ns);
 
-/* Stands for the file system user of the calling thread. */
+/* value of @charge: the file system user ID of the calling thread */
 #define DEP_CHARGE_SELF	((uid_t)-1)
 
 /**
@@ -164,7 +164,7 @@ struct dep_collect_status {
 	u32 broken;		/* number of rings and processes with corrupt data */
 	u64 stored_bytes;
 	u64 chunks, raw_bytes;	/* number of chunks taken from rings, and their bytes */
-	u64 null_bytes;		/* bytes that ended threads counted and discarded */
+	u64 null_bytes;		/* bytes of ended threads that were counted but not stored */
 	bool stopped;		/* the collector no longer records */
 	bool failed;		/* writing the store failed; @error says why */
 	char error[512];

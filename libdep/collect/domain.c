@@ -23,7 +23,7 @@ u32 dep_domain(const struct dep_collector *c, u32 i)
 	return domain > c->s->layout.nprocs ? 0 : domain;
 }
 
-/* Add a domain's counter to the session's and clear it. */
+/* Add a domain's counter @own to the session's counter @all, and clear @own. */
 static void count(u32 *own, u32 *all)
 {
 	u32 n = __atomic_exchange_n(own, 0, __ATOMIC_RELAXED);

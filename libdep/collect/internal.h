@@ -21,10 +21,10 @@ struct proc_slot {
 	bool open;		/* registered in the store and not ended */
 	bool broken;		/* descriptors of the process were corrupt: discard further ones */
 	bool dying;		/* the process has ended; its rings are being emptied */
-	bool closing;		/* everything is queued; the slot is freed when @stored */
+	bool closing;		/* all its data is queued; the slot is freed when @stored */
 	bool stored;		/* the store has the process's end; set by a writer thread */
 	u64 unresolved_ns;	/* time of the first failed search for the process's pid, or 0 */
-	/* the process had ended when the slot was opened: it is closed in the next pass */
+	/* the process had ended when the slot was opened: the next pass closes the slot */
 	bool gone;
 	bool following;		/* exec_ops.begin() succeeded; the outcome is not known yet */
 	u32 exec_tid;
@@ -34,7 +34,8 @@ struct proc_slot {
 	u32 pid;
 	char *exe;		/* path of the executable, allocated */
 	int pidfd;		/* -1: none; use kill(pid, 0) instead */
-	u64 desc_taken;		/* bytes of descriptors queued; desc_tail: bytes stored */
+	/* total bytes of descriptors that were queued; adept_proc.desc_tail: that are stored */
+	u64 desc_taken;
 	u64 desc_stored;	/* bytes of descriptors in the store; written by writer threads */
 	/* bytes of the next descriptors that an earlier collector has stored already */
 	u64 skip;
@@ -53,13 +54,14 @@ struct thread_slot {
 	u32 tid;
 	u32 proc;
 	u32 taken;		/* number of chunks queued */
-	u32 given;		/* number of chunks returned; written by writer threads */
+	u32 given;		/* number of chunks stored or rejected; written by writer threads */
 	u32 state, head;	/* copies of the shared fields, made in this pass of the loop */
 	u64 next_seq;
-	bool adopted;		/* chunks before next_seq are stored, but possibly not returned */
+	/* from an ended collector: chunks before next_seq are stored, but maybe not returned */
+	bool adopted;
 	u64 dropped_chunks, dropped_bytes;
 	u64 absent_chunks, absent_bytes;
-	u64 flushes, null_bytes;	/* set when the thread has ended */
+	u64 flushes, null_bytes;	/* final counters, set when the thread has ended */
 	u64 start_ns;
 	u32 end;		/* enum dep_thread_end */
 	/* The following fields are for rings of the kernel module (module_chunks.c). */
@@ -136,7 +138,7 @@ bool dep_serial_take(struct dep_collector *c, u32 serial);
 /** dep_slots_count() - update c->nslots, without touching slots that were never used */
 void dep_slots_count(struct dep_collector *c);
 
-/** dep_table_seek() - next offset from @off with memory (SEEK_DATA) or without; @end if none */
+/** dep_table_seek() - next offset with memory (SEEK_DATA) or without (SEEK_HOLE); @end if none */
 u64 dep_table_seek(struct dep_collector *c, u64 off, u64 end, int whence);
 
 /** dep_punch() - free the memory of a range of the session file, which then reads as zero */
@@ -144,9 +146,9 @@ void dep_punch(struct dep_collector *c, u64 off, u64 len);
 
 /* ---- domain.c ---- */
 
-/** dep_domain() - domain of process slot @i: 1 + its founder's slot; 0: none */
+/** dep_domain() - slot @i's domain (group of isolated processes): 1 + founder's slot; 0: none */
 u32 dep_domain(const struct dep_collector *c, u32 i);
-/** dep_domains_tell() - copy session state to all domains, and collect their counters */
+/** dep_domains_tell() - copy session state to all groups of isolated processes; add up counters */
 void dep_domains_tell(struct dep_collector *c);
 /** dep_domain_process() - true if @serial is allowed for process slot @i in its domain */
 bool dep_domain_process(const struct dep_collector *c, u32 i, u32 serial);
@@ -224,7 +226,7 @@ bool dep_procs_end_slot(struct dep_collector *c);
  * @parent: serial of the parent process
  */
 char *dep_find_exe(struct dep_collector *c, u32 pid, u32 cause, u32 parent);
-/** dep_proc_replaced() - true if the image in slot @i has executed another recorded image */
+/** dep_proc_replaced() - true if execve has replaced the image in slot @i by a recorded image */
 bool dep_proc_replaced(struct dep_collector *c, u32 i);
 void dep_procs_release(struct dep_collector *c);
 void dep_procs_close(struct dep_collector *c);

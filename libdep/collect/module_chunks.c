@@ -102,7 +102,7 @@ static bool begun_after(struct dep_collector *c, u32 slot, struct dep_begun *out
 	dep_module_current(c->s->module, slot, &before, &current);
 	*out = dep_begun(current.body);
 	dep_module_state(c->s->module, slot, &after);
-	/* If the chunk was begun again meanwhile, the id may belong to another record. */
+	/* If the thread has begun another chunk meanwhile, the id may belong to another record. */
 	return after.seq == before.seq && (out->id || before.ended);
 }
 
@@ -165,8 +165,8 @@ static enum outlook describe(struct dep_collector *c, u32 slot, const struct dep
 	if (!b.id)
 		return CLEAR;
 	/*
-	 * If the end of this chunk stays unknown, so does the beginning of the next chunk, which is
-	 * then left out.
+	 * If the end of this chunk will never be known, queue the chunk without it. The next chunk
+	 * is left out later, because its beginning will not be known, either.
 	 */
 	if (!dep_chunk_end(c->cuts, &f->tail, &b, &x))
 		return f->tail.valid && may_come(&b, settled) ? LATER : CLEAR;
@@ -206,8 +206,8 @@ static bool wanted(struct dep_collector *c, const struct thread_slot *t)
 }
 
 /*
- * Check that a living thread has not begun the chunk again during the copy, and take descriptors of
- * code that it may have just used.
+ * Check that the ring's thread was still writing chunk @f when the copy was complete, and take the
+ * descriptors of code that the thread may have just run.
  */
 static bool was_still(struct dep_collector *c, u32 slot, const struct dep_module_chunks *f)
 {
@@ -360,7 +360,7 @@ void dep_module_chunks_tally(struct dep_collector *c, u32 slot)
 	if (!s.there)
 		return;
 	t->flushes = s.seq;
-	/* The thread itself counts its last, unfilled chunk. */
+	/* The thread has counted the discarded bytes of its last chunk, which is not full. */
 	t->null_bytes = __atomic_load_n(&dep_session_thread(c->s, slot)->null_bytes,
 					__ATOMIC_RELAXED);
 	if (c->s->layout.flags & ADEPT_S_NULL || dep_queue_stopped(c->queue)) {

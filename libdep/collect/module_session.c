@@ -300,7 +300,7 @@ u32 dep_module_take(struct dep_module *m, struct dep_module_chunks *out, u32 n)
 
 	if (exchange(m, &x))
 		return 0;
-	/* Skip an entry that the module rejected: its ring was reset. */
+	/* Skip a returned chunk that the module rejected, because the chunk's ring was reset. */
 	if (x.given < m->ngive)
 		x.given++;
 	m->ngive -= x.given;

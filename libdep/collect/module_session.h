@@ -81,7 +81,7 @@ u32 dep_module_take(struct dep_module *m, struct dep_module_chunks *out, u32 n);
 void dep_module_give(struct dep_module *m, const struct dep_module_chunks *f);
 /** dep_module_state() - get the current state of the ring in @slot */
 void dep_module_state(struct dep_module *m, u32 slot, struct dep_ring_state *out);
-/** dep_module_current() - describe the chunk being written, according to @s, as unfinished */
+/** dep_module_current() - get the chunk that is being written, as unfinished; @s: ring's state */
 void dep_module_current(const struct dep_module *m, u32 slot, const struct dep_ring_state *s,
 			struct dep_module_chunks *out);
 /** dep_module_flush() - the ring's thread has ended: make the current chunk the last one */

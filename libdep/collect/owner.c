@@ -10,7 +10,7 @@
 #include "libdep/abi/session_file.h"
 #include "owner.h"
 
-/* Head of the first of two pages; the second page is the session's first page. */
+/* Beginning of a private page, directly after which the session's first page is mapped. */
 struct dep_owner {
 	struct robust_list entry;
 	struct dep_owner *next;

@@ -88,7 +88,10 @@ bool dep_image_of_other(struct dep_collector *c, u32 tid, u32 pid, u32 *tgid)
 	return *tgid && *tgid != pid && *tgid != (u32)getpid() && dep_image_alive(c, *tgid);
 }
 
-/* Change exec_state, unless it is not @from: a vfork child's parent may have reset it. */
+/*
+ * Change exec_state from @from to @to. Return: false, with no effect, if it has another value: a
+ * vfork child's parent may have reset it.
+ */
 static bool answer(struct adept_proc *sh, u32 from, u32 to)
 {
 	if (!__atomic_compare_exchange_n(&sh->exec_state, &from, to, false, __ATOMIC_SEQ_CST,
@@ -145,7 +148,7 @@ static void follow(struct dep_collector *c, u32 i)
 		refused(p, out == DEP_EXEC_REFUSED);
 	if (out == DEP_EXEC_FOLLOWED || out == DEP_EXEC_RUNS_NATIVE)
 		p->dying = true;
-	/* The tracer may have followed the execve and ended before it reported this. */
+	/* The tracer may have followed the execve, but ended before it reported success. */
 	if (out == DEP_EXEC_CANCELLED && dep_proc_replaced(c, i))
 		p->dying = true;
 }

@@ -121,7 +121,7 @@ static bool image_gone(struct dep_collector *c, struct proc_slot *p)
 	return !dep_image_alive(c, p->pid);
 }
 
-/* Mark the slot as ended at once: other processes may be waiting for a free slot. */
+/* Mark the slot as ended without delay: other processes may be waiting for a free slot. */
 static void tell_ended(struct dep_collector *c, u32 i)
 {
 	u32 live = ADEPT_SLOT_LIVE;
@@ -142,7 +142,7 @@ void dep_procs_poll(struct dep_collector *c)
 	for (i = 0; i < c->s->layout.nprocs; i++) {
 		struct proc_slot *p = &c->procs[i];
 
-		/* Also if the process was killed: its vfork child may still request execve. */
+		/* Do this for a killed process, too: its vfork child may still request execve. */
 		if (p->open)
 			dep_exec_step(c, i);
 		if (!p->open || p->dying || !(ask || p->gone))
@@ -201,7 +201,10 @@ static char *find_exe(const struct dep_collector *c, int proc, u32 cause, u32 pa
 	if (proc >= 0)
 		n = readlinkat(proc, "exe", exe, sizeof(exe) - 1);
 	exe[n > 0 ? n : 0] = '\0';
-	/* If the process has ended: a forked child runs its parent's image until its execve. */
+	/*
+	 * If the process has ended, use its parent's executable: a forked child runs its parent's
+	 * image until its execve.
+	 */
 	for (i = 0; !*exe && cause == ADEPT_BY_FORK && i < c->s->layout.nprocs; i++)
 		if (c->procs[i].open && c->procs[i].serial == parent)
 			return strdup(c->procs[i].exe);
@@ -258,7 +261,7 @@ static bool find_pid(struct dep_collector *c, u32 i, u32 *pid)
 	return now_ns() - p->unresolved_ns > RESOLVE_NS;
 }
 
-/* Set the path of the executable, and the command line unless it is the parent's after fork. */
+/* Set the path of the executable and, except after fork, the command line. */
 static void put_texts(int proc, struct dep_job *job, const char *exe)
 {
 	struct dep_process *p = &job->process;
@@ -364,7 +367,10 @@ static bool copy_descriptors(struct dep_collector *c, struct dep_job *job, u32 i
 	return true;
 }
 
-/* Called by a writer thread, or by the loop if no job of the process is queued. */
+/*
+ * Free the descriptor ring up to position @head, and wake threads that wait for room in it. Called
+ * by a writer thread, or by the loop if no job of the process is queued.
+ */
 static void consumed(struct dep_collector *c, u32 i, u64 head)
 {
 	struct adept_proc *sh = shared(c, i);

@@ -31,8 +31,8 @@ static u64 page_up(u64 n)
 }
 
 /*
- * Divide a ring into chunks of CHUNK_WANTED bytes, or into smaller ones if it has too few of them;
- * with the kernel module a chunk has at least MODULE_CHUNK_MIN bytes.
+ * Divide a ring into chunks of CHUNK_WANTED bytes. A small ring gets smaller chunks, so that it has
+ * enough of them; but a chunk of the kernel module has at least MODULE_CHUNK_MIN bytes.
  */
 static void choose_chunks(struct adept_session *s, u64 ring_size)
 {

@@ -214,7 +214,10 @@ bool dep_snapshot_chunk(struct dep_snapshot *p, u32 slot, u32 serial, u64 seq,
 		return false;
 	out->size = copy_body(p, p->map + adept_chunk_off(&p->l, slot, i));
 	out->body = p->body;
-	/* A thread writes the header before the first record, and the call before call.before. */
+	/*
+	 * Header and call are complete: a thread writes a chunk's header before the first record,
+	 * and the other fields of a call before call.before.
+	 */
 	memcpy(&out->chunk, k, sizeof(out->chunk));
 	memcpy(&out->call, &t->call, sizeof(out->call));
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);

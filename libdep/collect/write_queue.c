@@ -347,7 +347,7 @@ static const u8 *copy_chunk(struct dep_worker *me, const struct dep_job *job)
 	return me->copy;
 }
 
-/* Pack a chunk with the first @known fragments, which were admitted before the chunk. */
+/* Pack a chunk, which may use only the first @known fragments: those admitted before it. */
 static int pack_chunk(struct dep_queue *q, struct dep_job *job, struct dep_worker *me, u32 known)
 {
 	const u8 *body = copy_chunk(me, job);

@@ -26,7 +26,7 @@ enum dep_job_kind {
 	DEP_JOB_THREAD_END,
 	DEP_JOB_DESCRIPTORS,
 	DEP_JOB_SEGMENT,
-	DEP_JOB_SCAN,		/* a segment from an unpublished chunk: find its end first */
+	DEP_JOB_SCAN,		/* a segment from an unpublished chunk, whose end must be found */
 	DEP_JOB_MESSAGE,
 	DEP_JOB_MARK,		/* call dep_writer_mark() */
 	DEP_JOB_NOTHING,	/* store nothing, only call done() */
@@ -53,7 +53,7 @@ struct dep_job {
 	/* The fields up to @why are used by the queue only. */
 	struct dep_queue *queue;
 	int state;
-	int ret;		/* result of packing or admitting */
+	int ret;		/* result of packing the chunk or admitting the descriptors */
 	struct dep_packed *packed;
 	char why[160];
 	union {

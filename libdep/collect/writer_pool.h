@@ -43,7 +43,7 @@ struct dep_queue {
 	u64 marked_ns;		/* time when the last durable point was requested */
 	bool marking;		/* a durable point is requested and not written yet */
 
-	/* Written only by the thread that has set @putting: discarded bytes, rejected jobs. */
+	/* discarded bytes and rejected jobs; written only by the thread that has set @putting */
 	u64 discarded;
 	u64 bad;
 };

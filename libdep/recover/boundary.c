@@ -27,7 +27,8 @@ static int read_header(struct dep_store *s, const struct dep_segment *seg,
 /*
  * Compare the position at the end of a segment (@tail) with the beginning of the next one (@head).
  * A @head between two records is always valid: if @tail is inside a record, the thread left the
- * fragment there.  The extra value of @tail counts as the last value of @head.
+ * fragment there.  @tail can have an extra value, which an instruction stored after its execution;
+ * this value counts as the last value of @head.
  */
 static int same_position(const struct adept_position *tail, const struct adept_position *head)
 {

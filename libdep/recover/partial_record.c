@@ -57,8 +57,8 @@ static int run_head(struct dep_interp *r, const struct dep_cursor *at, const str
 	if (err)
 		return err;
 	/*
-	 * Run the stores of the first instruction again, since the segment header has no vector
-	 * registers, for example.
+	 * Run the first instruction's stores from the previous segment again: what they set can be
+	 * missing in the segment header, which has no vector registers, for example.
 	 */
 	while (n && st[n - 1].insn == head->insn)
 		n--;
@@ -139,7 +139,7 @@ int dep_run_partial(struct dep_interp *r, const struct dep_cursor *at,
 	if (words > DEP_DELTA_RUN || words > (size_t)(at->value_end - r->value))
 		return dep_fail(-EBADMSG, "the value column ends inside a record");
 	dep_take_values(r, ADEPT_EV_PARTIAL, 0, words);
-	/* Find the number of stores that wrote these values. */
+	/* Find the number of stores that wrote the record's values. */
 	for (n = 0; n < p->d->nstores && in->store[n].word < words; n++)
 		;
 	err = dep_program_cut(p, ev->ninsns, n, &to);
@@ -184,7 +184,7 @@ int dep_run_tail(struct dep_interp *r, struct dep_cursor *at, int head)
 	if (h->tail_values > DEP_DELTA_RUN || h->tail_values > at->value_end - r->value)
 		return dep_fail(-EBADMSG, "the value column ends inside a record");
 	dep_take_values(r, 0, 0, h->tail_values);
-	/* Append the extra value: the buffer always has room for one more. */
+	/* Append the tail's extra value to the column, whose buffer has room for one more. */
 	r->columns->value[h->value_raw / 8] = h->tail.extra;
 	interrupted = h->tail.has_extra && to.in_string;
 	/*

@@ -294,7 +294,7 @@ static void begin_out(struct dep_interp *r, const struct dep_segment *seg)
 }
 
 /*
- * True if deferred accesses can stay deferred until the next segment: data is not missing between
+ * True if deferred accesses can stay deferred until the next segment: no data is missing between
  * the segments, and the access set has enough free pages.
  */
 static bool goes_on(const struct dep_interp *r, int err)

@@ -2,12 +2,12 @@
 /*
  * The chain of a thread's segments.
  *
- * A segment's content value covers its columns before compression, so that packing them again does
- * not change it.  Its chain value covers the content, the segment's position in its thread, and the
- * chain value of the thread's previous segment.  The last chain value proves that all segments are
- * present, each once and in its position.  Source: the hash chains of Lamport, "Password
- * authentication with insecure communication" (CACM 1981).  Here they protect against accidents and
- * not against forgery, since XXH3 is no cryptographic hash.
+ * A segment's content value is a hash of its columns before compression, so that packing them again
+ * does not change it.  Its chain value is a hash of the content value, the segment's position in
+ * its thread, and the chain value of the thread's previous segment.  The last chain value proves
+ * that all segments are present, each once and in its position.  Source: the hash chains of
+ * Lamport, "Password authentication with insecure communication" (CACM 1981).  Here they protect
+ * against accidents and not against forgery, since XXH3 is no cryptographic hash.
  *
  * Measured with python3: content and chain values take 1.7 % of the collector's time, nearly all of
  * it for the contents.
@@ -31,7 +31,7 @@ struct dep_contents {
 
 u64 dep_seg_content(const struct dep_format *fmt, const struct dep_contents *c);
 
-/** dep_seg_chain() - compute a segment's chain value; all header fields before @chain are set */
+/** dep_seg_chain() - hash of a segment and its predecessors; fields before @chain must be set */
 u64 dep_seg_chain(const struct dep_format *fmt, const struct dep_seg_header *h);
 
 /** struct dep_chain - state of the chain of one thread; rows of a table sorted by serial */
@@ -49,7 +49,7 @@ static inline struct dep_chain *dep_chain_of(struct dep_table *chains, u32 seria
 }
 
 /**
- * dep_chain_sums() - make the rows of threads for a MARK or END frame
+ * dep_chain_sums() - make the table of threads for a MARK or END frame of the log
  * @all: rows for all threads; else only for threads with new segments since the last MARK
  * @out: receives memory from malloc(), NULL if there are no rows
  *

@@ -14,7 +14,7 @@
  */
 struct dep_split {
 	const struct dep_index *x;
-	u32 limit;		/* exits of fragments from this number on count as unknown */
+	u32 limit;		/* exits of fragments with this or a higher number are unknown */
 	u8 *control, *lens, *bytes;
 	u64 *slot;		/* DEP_DELTA_SLOTS previous values (delta.h) */
 	/* The following fields are results of dep_split(). */

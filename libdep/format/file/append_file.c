@@ -15,7 +15,8 @@
 #include "error.h"
 #include "append_file.h"
 
-#define RESERVE_STEP	(256u << 10)	/* bytes allocated beyond the reserve, to save calls */
+/* disk space in bytes allocated beyond the reserve, so that few appends call fallocate() */
+#define RESERVE_STEP	(256u << 10)
 
 /* ---- file headers ---- */
 

@@ -51,7 +51,7 @@ struct dep_log_scan {
 	struct dep_format fmt;
 	const u8 *data;
 	size_t size, at;
-	u64 prev;		/* checksum of the last valid frame; of the file header at first */
+	u64 prev;		/* checksum of the last valid frame, at first of the header */
 	u64 breaks;		/* valid frames that do not name the previous frame's checksum */
 	u64 frames;		/* valid frames so far */
 	u64 bad_bytes;		/* bytes so far that are not part of a valid frame */

@@ -69,12 +69,12 @@ struct dep_format {
 
 enum dep_frame_type {
 	DEP_F_DESCRIPTORS = 1,	/* descriptors (abi/stream.h) as the process wrote them */
-	DEP_F_PROCESS = 2,	/* struct dep_wire_process, exe, arguments */
+	DEP_F_PROCESS = 2,	/* struct dep_wire_process, path of executable, arguments */
 	DEP_F_PROCESS_END = 3,	/* struct dep_wire_process_end */
 	DEP_F_THREAD = 4,	/* struct dep_wire_thread */
-	DEP_F_THREAD_END = 5,	/* struct dep_wire_thread with its final counts, name */
+	DEP_F_THREAD_END = 5,	/* struct dep_wire_thread with final counts, name of the thread */
 	DEP_F_MESSAGE = 6,	/* text for users: a problem or event of the recording */
-	DEP_F_BUILD_ID = 7,	/* struct dep_wire_build_id, build-id, path */
+	DEP_F_BUILD_ID = 7,	/* struct dep_wire_build_id, build-id, path of the mapped file */
 	DEP_F_END = 8,		/* struct dep_wire_end and its tables; the last frame */
 	DEP_F_MARK = 9,		/* struct dep_wire_mark: which segments are on the disk */
 	DEP_F_TRIM = 10,	/* struct dep_wire_trim: the oldest segments were removed */
@@ -88,7 +88,7 @@ struct dep_frame {
 	u16 pad;
 	u32 process;		/* serial of the process that the frame is about, or 0 */
 	u32 size;
-	u64 prev;		/* check of the previous frame; in the first: of the file header */
+	u64 prev;		/* @check of the previous frame; in the first: of the file header */
 	/* XXH3-64 of the payload; its seed is the seeded XXH3-64 of the fields above. */
 	u64 check;
 };
@@ -150,7 +150,7 @@ struct dep_wire_end {
 /* Minimum of dep_wire_end.fixed in format 4; newer fields may follow. */
 #define DEP_END_FIXED	offsetof(struct dep_wire_end, lost_descriptors)
 
-/* Row for one thread in MARK and END frames: what the thread had stored when it was written. */
+/* Row for one thread in MARK, END and TRIM frames: the thread's segments up to some point. */
 struct dep_wire_thread_sum {
 	u32 serial, pad;
 	u64 segments;		/* number of segments stored for the thread so far */

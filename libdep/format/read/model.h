@@ -79,7 +79,10 @@ int dep_build_id_order(const void *a, const void *b);
 
 /** dep_model_build() - build all tables from a log; @fmt receives its format */
 int dep_model_build(struct dep_model *m, const void *log, size_t size, struct dep_format *fmt);
-/* Build the tables frame by frame instead; the caller then calls dep_modules_build(). */
+/*
+ * The steps of dep_model_build(), for a caller that adds the frames of the log one by one and then
+ * calls dep_modules_build().
+ */
 int dep_model_init(struct dep_model *m);
 int dep_model_add(struct dep_model *m, const struct dep_log_entry *e);
 void dep_model_free(struct dep_model *m);

@@ -3,10 +3,10 @@
  * Tailing: reading a store while it is being written.
  *
  * Only whole frames and segments are read.  The reader stops at an incomplete frame or segment and
- * tries again in the next pass; only after the writer has ended does it search for valid data
- * behind damage.  Each pass reads segments first and the log second, so all descriptors that the
- * segments refer to are known.  A thread's end in the log may be newer than the segments read: the
- * thread's last segments are read in the next pass.
+ * tries again in the next pass.  It searches for valid data after damage only when the writer has
+ * ended.  Each pass reads segments first and the log second, so all descriptors that the segments
+ * refer to are known.  A thread's end in the log may be newer than the segments read: the thread's
+ * last segments are read in the next pass.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -281,7 +281,7 @@ static struct stretch begin_stretch(const struct dep_store *s, u32 serial)
 	};
 }
 
-/* Compare number and last segment of a thread, after all its segments, with the log. */
+/* When all segments of a thread are checked: compare number and chain value with the log. */
 static void end_stretch(struct dep_store *s, const struct stretch *t)
 {
 	const struct dep_proof *p = dep_table_find(&s->model.proofs, sizeof(*p), t->serial);
@@ -302,7 +302,7 @@ static void end_stretch(struct dep_store *s, const struct stretch *t)
 	set_place(d, t->serial, t->next, 0, t->since_ns);
 }
 
-/* Check the segments of all threads: those with segments, sorted, and those that the log names. */
+/* Check all threads that have segments, which are sorted by thread, or that the log names. */
 static void check_segments(struct dep_store *s)
 {
 	const struct dep_segment *seg = s->segs.seg;
@@ -413,7 +413,7 @@ static void say_loss(struct dep_store *s, u64 n, const char *one, const char *mo
 		defect(s, DEP_DEFECT_LOSS, "%" PRIu64 " %s", n, n == 1 ? one : more);
 }
 
-/* Number of threads whose stream ended by @end. */
+/* Number of threads whose recording ended in the way @end. */
 static u64 count_ends(const struct dep_store *s, enum dep_thread_end end)
 {
 	const struct dep_thread *t = s->model.threads.row;

@@ -76,7 +76,7 @@ static int make_room(struct dep_compressor *p, size_t size)
 	return 0;
 }
 
-/* True if the bytes after the last whole record can be the unfinished record of c->tail. */
+/* True if the bytes after the last whole record can be the unfinished record at c->tail. */
 static int tail_good(const struct dep_split *s, const struct adept_chunk *c)
 {
 	struct dep_exit_entry e = dep_index_get(s->x, c->tail.frag);

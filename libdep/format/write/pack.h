@@ -35,7 +35,7 @@ void dep_compressor_free(struct dep_compressor *p);
  * Return: 0, -EBADMSG if a descriptor is invalid, or another negative errno.
  */
 int dep_writer_admit(struct dep_writer *w, const void *data, size_t size, size_t *good);
-/** dep_writer_known() - number of admitted fragments */
+/** dep_writer_known() - number of fragments admitted (checked and indexed) so far */
 uint32_t dep_writer_known(const struct dep_writer *w);
 /** dep_writer_log() - append admitted descriptors, at most DEP_FRAME_MAX bytes */
 int dep_writer_log(struct dep_writer *w, uint32_t process, const void *data, size_t size);

@@ -114,7 +114,7 @@ static int take_trim(struct dep_resume_scan *s, const struct dep_log_entry *fr)
 	return 0;
 }
 
-/* Note for each thread the segments that a MARK names: they are on the disk and need no check. */
+/* Record how many segments of each thread a MARK names: they are on the disk, no check needed. */
 static int take_mark(struct dep_resume_scan *s, const struct dep_log_entry *fr)
 {
 	const struct dep_wire_mark *w = fr->payload;

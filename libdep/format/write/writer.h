@@ -38,7 +38,7 @@ struct dep_writer {
 	int level;			/* compression level of zstd, or DEP_LEVEL_QUICK */
 	u64 discarded_bytes;
 	int error;			/* errno of the first failed write or sync, or 0 */
-	int unsure;			/* errno of the first failed sync, or 0; if set, no MARK */
+	int unsure;			/* errno of the first failed sync: no MARK follows; or 0 */
 	/* The fields up to @flushed are for durable points (mark.c). */
 	bool unnamed;			/* the names of the first files may not be on the disk */
 	int *rolled;			/* descriptors of previous segment files not synced yet */
@@ -68,7 +68,7 @@ void dep_writer_reserve(struct dep_writer *w);
 void dep_writer_flush(struct dep_writer *w);
 /** dep_writer_sync() - sync the log and all segments; after a failure it always fails */
 int dep_writer_sync(struct dep_writer *w);
-/** dep_writer_unsure() - note result @err of a sync; returns @err, or an earlier sync's error */
+/** dep_writer_unsure() - record result @err of a sync; returns @err, or an earlier sync's error */
 int dep_writer_unsure(struct dep_writer *w, int err);
 /** dep_writer_build_id() - log the build-id of a mapping's file, if the file can be read */
 int dep_writer_build_id(struct dep_writer *w, u32 process, const struct adept_desc_map *map);

@@ -9,7 +9,8 @@
 #define BUCKETS		4096u
 #define BLOCK		32u	/* pages per allocation */
 #define BLOCKS		(DEP_ACCESS_SET_PAGES / BLOCK)
-#define KEPT		256u	/* a set with fewer pages reuses none: most are needed again */
+/* a set with fewer pages reuses no old page, since most old pages are needed again soon */
+#define KEPT		256u
 
 struct dep_access_block {
 	struct dep_access_page page[BLOCK];

@@ -22,7 +22,7 @@
 #define DEP_ACCESS_SET_PAGE	DEP_ACCESS_PAGE_SIZE
 #define DEP_ACCESS_SET_CACHE	1024u
 #define DEP_ACCESS_SET_PAGES	8192u	/* maximum number of pages in a set */
-#define DEP_ACCESS_SET_AT_ONCE	57u	/* bytes that one lookup covers at any alignment */
+#define DEP_ACCESS_SET_AT_ONCE	57u	/* maximum bytes of one lookup, at any alignment */
 
 /* Cache key, from bit 0 on: 52 bits page number, 2 bits origin, 10 bits interval number, not 0. */
 #define DEP_ACCESS_SET_ORIGIN	52
@@ -129,7 +129,7 @@ bool dep_access_set_flush(struct dep_access_set *s, struct dep_access_set_flushe
 /**
  * dep_access_set_is_deferred() - is any byte of the range deferred?
  *
- * Return: true also for a range that dep_access_set_forget() refuses.
+ * Return: true also for a range that wraps around or has more pages than the set.
  */
 bool dep_access_set_is_deferred(const struct dep_access_set *s, u64 addr, u64 size);
 

@@ -23,7 +23,8 @@
 struct dep_atomic_counters {
 	struct {
 		u64 at;		/* address / 8; 0: free slot */
-		u32 reader;	/* the only thread that has read the word; _MANY; 0: none */
+		/* the only thread that has read the word; 0: none; DEP_ATOMIC_COUNTERS_MANY */
+		u32 reader;
 		u32 n;		/* number of increments, up to DEP_ATOMIC_COUNTERS_OFTEN */
 	} slot[DEP_ATOMIC_COUNTERS];
 };
@@ -31,13 +32,13 @@ struct dep_atomic_counters {
 #define DEP_ATOMIC_COUNTERS_MANY	(~0u)
 
 /**
- * dep_atomic_counters_count() - note that @thread (not 0) increments the counter at @address
+ * dep_atomic_counters_count() - record that @thread (not 0) increments the counter at @address
  *
  * Return: true if the word was incremented often enough before, and no other thread has read it
  * since its first increment.
  */
 bool dep_atomic_counters_count(struct dep_atomic_counters *c, u64 address, u32 size, u32 thread);
-/** dep_atomic_counters_read() - note that an instruction of @thread uses the value at @address */
+/** dep_atomic_counters_read() - record that @thread uses the value at @address */
 void dep_atomic_counters_read(struct dep_atomic_counters *c, u64 address, u32 size, u32 thread);
 
 #endif

@@ -34,7 +34,7 @@ int dep_filter_copy(struct dep_filter *to, const struct dep_filter *from)
 	*to = *from;
 	to->ahead = NULL;
 	to->blocks = (struct dep_heap_sizes){ 0 };
-	/* These entries have interval numbers of the original's access set. */
+	/* The entries of @from have interval numbers of its access set, which is not copied. */
 	memset(to->counted, 0, sizeof(to->counted));
 	err = dep_access_set_init(&to->seen);
 	dep_filter_new_interval(to);
@@ -86,7 +86,7 @@ static void set_origin(struct dep_filter *s, u8 others, u8 program, u8 threads)
 void dep_filter_new_interval(struct dep_filter *s)
 {
 	dep_access_set_new_interval(&s->seen);
-	/* Drop it: an interrupted locked instruction takes its first timestamp again. */
+	/* Drop the withheld timestamp: an interrupted locked instruction takes a new one. */
 	s->held.pc = 0;
 	s->all = s->counts = false;
 	s->singly = s->nlast = s->first = 0;
@@ -95,7 +95,11 @@ void dep_filter_new_interval(struct dep_filter *s)
 		   DEP_FILTER_THREADS | DEP_FILTER_LOOK);
 }
 
-/* Set origins after the first access by @code: the libraries that it calls share its origin. */
+/*
+ * Set the origins after the first access by @code in an interval.  Libraries that the thread
+ * runtime calls share its origin.  Otherwise, functions such as memcpy() (DEP_CODE_CALLER) share
+ * the origin of the program, and other libraries have an origin of their own.
+ */
 static void settle(struct dep_filter *s, u8 code)
 {
 	if (code == DEP_CODE_THREADS) {
@@ -124,8 +128,9 @@ bool dep_filter_may_count(const struct dep_filter *s, u32 how)
 bool dep_filter_locks(const struct dep_filter *s, u32 how, u8 code)
 {
 	/*
-	 * The second timestamp begins an interval if the first one did not, or it acquires: it is
-	 * emitted and the program uses the old value.
+	 * Flush before the second timestamp if it begins an interval, because the first one did
+	 * not (@s->counts), or if the instruction is an acquire: its first timestamp is not
+	 * withheld, and the program uses the old value of the memory operand.
 	 */
 	if (how & DEP_TK_AFTER)
 		return !s->muted && (s->counts || !(how & DEP_TK_UNUSED || s->held.pc));
@@ -154,8 +159,9 @@ void dep_filter_timestamp(struct dep_filter *s, u32 how)
 	/* Reads between locked instructions are no wait loop, so the last reads are not needed. */
 	s->nlast = s->first = 0;
 	/*
-	 * A muted instruction orders nothing, unless the hooked function returns before the
-	 * instruction's reference: keep the timestamp for dep_filter_event().
+	 * Inside a hooked function that mutes accesses, a locked instruction orders nothing, unless
+	 * the function returns before the instruction's reference: keep the timestamp for
+	 * dep_filter_event().
 	 */
 	if (s->muted) {
 		s->unheard = how;
@@ -236,7 +242,7 @@ static struct dep_filter_access access_of(const struct dep_filter *s, u8 code,
 					 .who = s->who[code], .write = r->type & DEP_WRITE };
 }
 
-/* Can accesses by @code be deferred?  Only with the two origins that dep_filter_flush() emits. */
+/* Can accesses by @code be deferred?  dep_filter_flush() emits only origins program and library. */
 static bool may_wait(const struct dep_filter *s, u8 code)
 {
 	return s->who[code] == DEP_FILTER_PROGRAM ||
@@ -345,8 +351,8 @@ bool dep_filter_flush(struct dep_filter *s, struct dep_page_accesses *out)
 bool dep_filter_last(struct dep_filter *s, struct dep_ref *r)
 {
 	/*
-	 * To the analyzer, a read by program code would mean that the thread has left the function
-	 * that mutes accesses.
+	 * Inside a hooked function that mutes accesses, emit no earlier reads: from a read by
+	 * program code the analyzer would conclude that the thread has left the function.
 	 */
 	if (s->muted || !s->nlast)
 		return false;
@@ -367,7 +373,7 @@ static void reads(struct dep_filter *s, const struct dep_ref *r)
 		dep_atomic_counters_read(s->scope->counters, r->addr, r->size, s->thread);
 }
 
-/* Was the counter at @addr already incremented in this interval?  Also notes this increment. */
+/* Was the counter at @addr already incremented in this interval?  Also records this increment. */
 static bool was_counted(struct dep_filter *s, u64 addr)
 {
 	u32 i = addr / 8 % DEP_FILTER_COUNTED;
@@ -393,7 +399,7 @@ static enum dep_filtered locked(struct dep_filter *s, u8 code, struct dep_ref *r
 		reads(s, r);
 		return DEP_FILTER_EMIT;
 	}
-	/* Not an atomic counter: the second timestamp then begins an interval. */
+	/* If it is not an atomic counter, the instruction's second timestamp begins an interval. */
 	if (!may_wait(s, code) ||
 	    !dep_atomic_counters_count(s->scope->counters, r->addr, r->size, s->thread))
 		return DEP_FILTER_FLUSH_THEN_EMIT;

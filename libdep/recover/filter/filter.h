@@ -79,19 +79,19 @@ enum dep_filtered { DEP_FILTER_DROP, DEP_FILTER_EMIT, DEP_FILTER_FLUSH_THEN_EMIT
 #define DEP_FILTER_SINGLY	8u
 /* Number of the last deferred reads that a flush also emits one by one. */
 #define DEP_FILTER_LAST		8u
-/* Value of dep_filter.quiet after a record with a write. */
+/* A record with a write sets dep_filter.quiet to this, which postpones checks for wait loops. */
 #define DEP_FILTER_QUIET	(-(s32)DEP_FILTER_SPINS)
 
 #define DEP_FILTER_ALL_OF_IT	(~0ull)
 
 #define DEP_FILTER_COUNTED	8u
-#define DEP_FILTER_NOTHING	(~0u)	/* value of dep_filter.unheard: no timestamp */
+#define DEP_FILTER_NOTHING	(~0u)	/* value of dep_filter.unheard: no muted timestamp */
 
 #define DEP_FILTER_CALLS	16u	/* nesting depth of hooked functions that is tracked */
 
 /** struct dep_filter_call - an active call of a hooked function */
 struct dep_filter_call {
-	u64 sp, size;		/* dep_call_values.sp; bytes that the call allocates */
+	u64 sp, size;		/* stack pointer of the call; bytes that it allocates */
 	u64 block;		/* the first argument; 0: unknown */
 	u16 function;		/* enum dep_function */
 	u8 code;		/* enum dep_code of the function */
@@ -110,11 +110,11 @@ struct dep_filter {
 	struct dep_ref last[DEP_FILTER_LAST];	/* ring of the last deferred reads */
 	u32 reads;		/* number of reads since the last write */
 	s32 quiet;		/* counts records without a write; at 0, check for a wait loop */
-	u32 wholly;		/* number of further records that run their whole program */
+	u32 wholly;		/* number of next records that run the whole, unfiltered program */
 	u8 watched[256];	/* number of checks for wait loops, by hash of the fragment */
 	bool all;		/* inside a locked instruction: emit all references */
 	bool counts;		/* the locked instruction may increment an atomic counter */
-	bool fence;		/* the locked instruction is a fence: its word is not atomic */
+	bool fence;		/* the locked instruction is a fence: its word is no atomic word */
 	u32 unheard;		/* flags DEP_TK_* of a muted timestamp, or DEP_FILTER_NOTHING */
 	bool muted;		/* inside a hooked function whose accesses are dropped */
 	bool unsure;		/* the thread may be in hooked functions that are not in call[] */
@@ -124,13 +124,16 @@ struct dep_filter {
 	u64 fs;			/* address of the thread's control block */
 	u8 who[DEP_FILTER_CODES];	/* origin by enum dep_code; may have DEP_FILTER_LOOK */
 	u64 tag[DEP_FILTER_CODES];	/* dep_access_set_tag() by enum dep_code; 0: no lookup */
-	struct { u64 pc, at; u32 n; } spin;	/* possible wait loop: its read, repetitions */
-	struct { u64 addr, turn; } counted[DEP_FILTER_COUNTED];	/* last increments, by address */
-	struct { u64 pc, timestamp; } held;	/* withheld timestamp; pc 0: none */
+	/* possible wait loop: pc and address of its read, number of repetitions */
+	struct { u64 pc, at; u32 n; } spin;
+	/* last increments of atomic counters, by address; interval of each */
+	struct { u64 addr, turn; } counted[DEP_FILTER_COUNTED];
+	/* withheld first timestamp of a locked instruction; pc 0: none */
+	struct { u64 pc, timestamp; } held;
 	u64 next_seq;		/* sequence number of the segment that must come next */
 	u64 peeked;		/* sequence number of the segment whose prefix was analyzed early */
-	bool timestamps_stay;	/* withhold no timestamps */
-	struct dep_ahead *ahead;	/* owned by the segment loader */
+	bool timestamps_stay;	/* withhold no timestamps: emit all immediately */
+	struct dep_ahead *ahead;	/* owned by the analyzer's segment loader */
 };
 
 /** dep_filter_init() - set up; 0 or -ENOMEM; dep_filter_free() in both cases; @thread: not 0 */

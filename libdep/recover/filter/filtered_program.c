@@ -74,8 +74,8 @@ static struct dep_filtered_op filtered_of(const struct dep_program *p, u32 i, bo
 
 	if (!dep_op_is_ref(op->code)) {
 		/*
-		 * Filtered programs have no DEP_O_BASE.  With DEP_O_WIDE the interpreter runs the
-		 * whole program's DEP_O_NEAR.
+		 * Filtered programs have no DEP_O_BASE, so they cannot know which base DEP_O_NEAR
+		 * means.  For DEP_O_WIDE the interpreter runs the operation of the whole program.
 		 */
 		if (op->code == DEP_O_NEAR && p->rebased)
 			out.code = DEP_O_WIDE;

@@ -21,13 +21,13 @@ struct dep_heap_sizes {
 };
 
 void dep_heap_sizes_free(struct dep_heap_sizes *b);
-/** dep_heap_sizes_set() - note the size of a block, except of a very large one (1 MiB or more) */
+/** dep_heap_sizes_set() - record the size of a block if it is below 1 MiB */
 void dep_heap_sizes_set(struct dep_heap_sizes *b, u64 address, u64 size);
 /** dep_heap_sizes_get() - get the size of the block at @address; 0: unknown */
 u64 dep_heap_sizes_get(const struct dep_heap_sizes *b, u64 address);
 void dep_heap_sizes_remove(struct dep_heap_sizes *b, u64 address);
 /**
- * dep_heap_sizes_report() - note that the allocator reported @size to the program
+ * dep_heap_sizes_report() - record that the allocator reported @size to the program
  * @turn: number of the current interval, not 0
  */
 void dep_heap_sizes_report(struct dep_heap_sizes *b, u64 address, u64 size, u64 turn);

@@ -195,7 +195,10 @@ u64 dep_filter_function(struct dep_filter *s, const struct dep_function_call *f,
 		all = s->all;
 		held = s->held.pc;
 		dep_filter_new_interval(s);
-		/* @f can come between the first timestamp and the reference of an instruction. */
+		/*
+		 * @f can come between the first timestamp and the reference of a locked
+		 * instruction: the thread is still inside this instruction.
+		 */
 		s->all = all;
 		s->held.pc = held;
 		news.size = 0;

@@ -14,7 +14,8 @@
 
 #include "libdep/abi/types.h"
 
-#define DEP_WORD_SET_LINES	1024u	/* 64-bit words in a bitmap by hash of the cache line */
+/* size, in 64-bit words, of the bitmap that is indexed by a hash of the cache line */
+#define DEP_WORD_SET_LINES	1024u
 #define DEP_WORD_SET_PAGE		4096u	/* bytes of memory that a page of the set covers */
 
 struct dep_word_set_table;

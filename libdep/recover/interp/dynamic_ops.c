@@ -6,7 +6,7 @@
 #include "libdep/format/file/error.h"
 #include "emit_ref.h"
 
-/* A string instruction that moves its pointers by more bytes than this is taken for corrupt. */
+/* If a string instruction moves a pointer by more bytes than this, the segment is corrupt. */
 #define MAX_MOVE	(1ull << 40)
 
 #define STRING_PART	4096u	/* maximum size in bytes of a reference of a long string access */

@@ -239,7 +239,7 @@ static inline bool put_filtered(struct dep_interp *r, const struct dep_program *
 	return put_op(r, DEP_SHOW_FIRST, whole, dep_program_base(p, op->of), addr);
 }
 
-/* Emit any other reference of a filtered program.  Return: true if it began an interval. */
+/* Emit a DEP_O_REFX reference of a filtered program.  Return: true if it began an interval. */
 static bool put_unusual(struct dep_interp *r, const struct dep_program *p, u32 of)
 {
 	const struct dep_op *op = &p->op[of];

@@ -93,7 +93,7 @@ struct dep_interp {
 	const struct dep_tracer *tracer;
 	struct dep_filter *filter;	/* NULL: all references are emitted */
 	bool more;		/* a segment follows, so accesses can stay deferred until then */
-	size_t reserve;		/* number of items for which the last call made room */
+	size_t reserve;		/* number of items for which room was made last */
 	int failed;		/* error that occurred in a function that cannot return it */
 	bool filtered;			/* run filtered programs where possible, else whole ones */
 	struct dep_jit *jit;		/* NULL: no machine code; else @filtered is set, too */
@@ -112,7 +112,7 @@ struct dep_interp {
 	u64 last[DEP_DELTA_SLOTS];	/* last values of each exit, to decode differences */
 };
 
-/** dep_interp_again() - set other columns, of the same store, and another sink; keep the tracer */
+/** dep_interp_again() - reuse @r for other columns of the same store and another sink */
 void dep_interp_again(struct dep_interp *r, struct dep_columns *c, const struct dep_sink *sink);
 
 /**

@@ -13,10 +13,10 @@ struct dep_interp;
 /* Shared code (shared_code.c) to which the code of a record jumps, or which it calls. */
 struct dep_jit_exits {
 	bool bmi;		/* the processor has shrx and bextr */
-	const u8 *record;	/* return to C before the current record */
-	const u8 *quiet;	/* as @record, and undo the increment of dep_filter.quiet */
-	const u8 *end;		/* return to C before the next record */
-	const u8 *middle;	/* return to C inside the current record; eax: dep_jit_left() */
+	const u8 *record;	/* returns to C before the current record is executed */
+	const u8 *quiet;	/* as @record, and undoes the increment of dep_filter.quiet */
+	const u8 *end;		/* returns to C after the current record, before the next one */
+	const u8 *middle;	/* returns to C inside the current record; eax: dep_jit_left() */
 	/* calls dep_jit_call_interp(); rax: address, rsi: dep_jit_look; result in eax */
 	const u8 *slow;
 	/* calls dep_jit_one(); rsi: program, edx: index of the operation; result in eax */

@@ -8,8 +8,8 @@
 #include "compile.h"
 
 /*
- * Maximum distance of an instruction from the base, in bytes.  At this distance, 32 bits are still
- * enough for the instruction's displacements relative to the base.
+ * Maximum distance of an instruction from the program's base address, in bytes.  At this distance,
+ * 32 bits are still enough for the instruction's displacements relative to the base.
  */
 #define NEAR	(1ull << 30)
 

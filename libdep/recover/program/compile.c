@@ -204,7 +204,7 @@ static void add_call(struct dep_builder *b, const struct dep_site *at)
 	}
 }
 
-/* Add the hooked function that begins, and the return site, at the first instruction of a run. */
+/* At the first instruction of a run: add a return from, and an entry into, a hooked function. */
 static void add_functions(struct dep_builder *b, const struct dep_site *at)
 {
 	const struct adept_run *run = at->begins;

@@ -47,7 +47,7 @@ struct dep_site {
 	const struct x86_insn *in;
 	u64 pc;
 	u32 number;
-	u8 ea;			/* bit i: an EA store has the address of memory operand i */
+	u8 ea;			/* bit i: ADEPT_ST_EA has stored the address of operand i */
 	u32 vec[2];		/* stored bytes of the index vector and of the mask vector */
 	/* only for a locked instruction: is the old value of the memory operand unused? */
 	enum dep_result_use result_unused;

@@ -19,7 +19,7 @@
 /* Slots hold the values that operations work on.  Slots 0 to 15 are the general registers. */
 enum dep_slot {
 	DEP_S_ZERO = 16,	/* always 0 */
-	DEP_S_EA = 17,		/* addresses from EA stores, one for each memory operand */
+	DEP_S_EA = 17,		/* effective addresses (ADEPT_ST_EA), one for each memory operand */
 	DEP_S_TMP = DEP_S_EA + X86_MAX_MEM,
 	DEP_S_TMP2,
 	DEP_S_FS,		/* fs base; the next slot has the gs base */
@@ -30,6 +30,7 @@ enum dep_slot {
 /*
  * Operations.  src, src2, dst, imm, shift and size are fields of struct dep_op; src, src2 and dst
  * stand for the values of these slots.  "Value" is a value of the record, in the order stored.
+ * "base" is a code address: dep_program.base, until a DEP_O_BASE sets another one.
  */
 enum dep_op_code {
 	DEP_O_LOAD,	/* dst = the next value */
@@ -37,14 +38,15 @@ enum dep_op_code {
 	DEP_O_CHECK,	/* count a failed self-check if the next value differs from src */
 	DEP_O_VEC,	/* the next imm values are an index vector (dst 0) or a mask (dst 1) */
 	DEP_O_KREG,	/* opmask register = the next value */
-	DEP_O_BLOCK,	/* a block of imm instructions begins; size: index of the first one */
+	DEP_O_BLOCK,	/* a basic block of imm instructions begins; size: index of its first */
 	DEP_O_REF0,	/* memory reference at base + imm */
 	DEP_O_REF1,	/* memory reference at src + imm */
 	DEP_O_REF2,	/* memory reference at src + (src2 << shift) + imm */
-	DEP_O_REFX,	/* as DEP_O_REF2, truncated to 32 bits if addr32, then dst is added */
+	/* memory reference at dst + (the sum of DEP_O_REF2, truncated to 32 bits if addr32) */
+	DEP_O_REFX,
 	DEP_O_CONST,	/* dst = imm */
-	DEP_O_NEAR,	/* dst = base + imm */
-	DEP_O_WIDE,	/* dst = program->wide[imm] */
+	DEP_O_NEAR,	/* dst = base + imm, an address near the code */
+	DEP_O_WIDE,	/* dst = program->wide[imm], a 64-bit constant */
 	DEP_O_BASE,	/* from here on, base is program->wide[imm] */
 	DEP_O_ADD,	/* dst = src + imm */
 	DEP_O_LEA,	/* dst = src + (src2 << shift) + imm */
@@ -172,7 +174,7 @@ struct dep_static {
 struct dep_exit_info {
 	const struct dep_program *program;
 	struct dep_static count;
-	s32 last_pc;		/* pc of the last instruction, if any; relative like dep_op.pc */
+	s32 last_pc;		/* pc of the last instruction, if any, minus the base */
 	u16 op_end, filtered_end;
 	u16 words;
 	u16 ninsns;
@@ -229,8 +231,9 @@ struct dep_cut {
 	u32 op;
 	u16 word, known;
 	u16 insn;
-	u8 needs_extra;		/* a POST or AFTER store of the last instruction is still missing */
-	u8 in_string;		/* the next store is the POST store of the next instruction */
+	/* the ADEPT_ST_POST or _AFTER store of the last executed instruction is still missing */
+	u8 needs_extra;
+	u8 in_string;		/* the next store is the next instruction's ADEPT_ST_POST store */
 };
 
 /**
