@@ -12,7 +12,7 @@
 
 /* In larger blocks only the bytes that were accessed count as freed, which saves shadow memory. */
 #define ALL_OF_IT	(1u << 20)
-/* In larger parts not_shown_again() adds only the bytes that were accessed to the candidates. */
+/* In larger parts only the accessed bytes become candidates (bytes for the exact passes). */
 #define EXACTLY		(16u << 20)
 
 /*

@@ -37,8 +37,8 @@ void sync_thread_logs_again(struct sync_events *f);
 void sync_thread_logs_free(struct sync_events *f);
 
 /*
- * Without prediction, do not call sync_predict_note(), _flush() and _report(); the others do
- * nothing.
+ * Without prediction, do not call sync_predict_note(), sync_predict_flush() and
+ * sync_predict_report(); the other functions do nothing then.
  */
 
 /** sync_predict_note() - the code at @pc accesses memory; only call it with prediction */
