@@ -63,8 +63,8 @@ static bool parse_map(const char *line, struct dep_map *m)
 }
 
 /*
- * Keep lines of code, of the first page of files, of shared memory and of the stack. A name that
- * does not fit is cut.
+ * Keep the lines of /proc/PID/maps for code, the first page of files, shared memory and the stack.
+ * A name that does not fit is cut.
  */
 static int keep_line(struct dep_address_space *s, const char *line)
 {

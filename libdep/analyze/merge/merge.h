@@ -36,7 +36,7 @@ struct stream {
 	uint32_t serial, slot;
 	bool over;			/* the store has all segments of the thread */
 	bool done;			/* all items of the thread have been emitted */
-	/* the beginning of the system call at the end of the prefix @now has been emitted */
+	/* @now is a prefix (prefix.c), and the beginning of its last system call was emitted */
 	bool entered;
 	/* the process ended in the system call at the end of @now: nothing follows */
 	bool ends;

@@ -3,7 +3,7 @@
 
 #include "access_history.h"
 
-#define SMALL		8u	/* maximum units of a history that is put into a gap of free memory */
+#define SMALL		8u	/* maximum units of a history that is put into a free gap */
 #define CHUNK_SIZE	((size_t)RACE_ARENA * RACE_UNIT)
 
 static u32 units_of(u32 info)

@@ -16,9 +16,9 @@
 #define EXACTLY		(16u << 20)
 
 /*
- * A free releases to allocations at unknown addresses, once there are such. Not in the first pass,
- * in which the thread's interval continues: without this order it finds more candidates, which is
- * harmless.
+ * Once the program allocates at unknown addresses, each free releases to these allocations. The
+ * first pass omits that, since the thread's filter begins no interval here. Without this order it
+ * finds more candidates, which is harmless.
  */
 static int given_back(struct sync_thread *t)
 {

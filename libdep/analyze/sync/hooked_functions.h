@@ -20,7 +20,7 @@ void sync_functions_left(struct sync_thread *t, u64 pc);
  * sync_functions_signal() - a signal handler begins: its accesses are outside of hooked functions
  */
 void sync_functions_signal(struct sync_thread *t, u32 signo);
-/** sync_functions_locked() - a locked instruction changed the word at detector address @place */
+/** sync_functions_locked() - a locked instruction changed the word at @place, see sync_at() */
 void sync_functions_locked(struct sync_thread *t, u64 place);
 /**
  * sync_functions_cancelled() - program code runs after a cancelled wait locked the mutex again

@@ -446,11 +446,11 @@ void sync_images_free(struct sync_events *f);
 /* ---- mappings.c ---- */
 
 /**
- * sync_address_of() - get the address in @m of @place, a detector address of memory or an object
+ * sync_address_of() - get the address in @m of the memory or object with detector address @place
  */
 u64 sync_address_of(const struct sync_image *m, u64 place);
 
-/** sync_at() - get the detector address of @address in @t's image */
+/** sync_at() - translate @address in @t's image to the detector's address space (mappings.h) */
 static inline u64 sync_at(const struct sync_thread *t, u64 address)
 {
 	return t->image->grouped ? sync_place(t->image, address, NULL) : address;
@@ -510,7 +510,7 @@ int sync_call_leave(struct sync_thread *t, const struct adept_ev_syscall *c, u64
 
 /* ---- spin_wait.c ---- */
 
-/** sync_wait_access() - add a plain access by the program's code to @t's round */
+/** sync_wait_access() - add a plain access by program code to @t's round (since it last slept) */
 void sync_wait_access(struct sync_thread *t, const struct dep_ref *r);
 /** sync_wait_page() - add merged accesses to @t's round; their words do not become spin words */
 void sync_wait_page(struct sync_thread *t, const struct dep_page_accesses *j);
@@ -536,7 +536,7 @@ void sync_poll_slept(struct sync_thread *t);
 
 /** sync_robust_list() - @t registered the list head at @head by set_robust_list() */
 void sync_robust_list(struct sync_thread *t, u64 head);
-/** sync_robust_write() - @t wrote plainly to its list head, at detector address @address */
+/** sync_robust_write() - @t wrote plainly to its list head, at @address in the detector */
 void sync_robust_write(struct sync_thread *t, u64 address);
 /** sync_robust_locked() - a locked instruction of @t changed @word (address / 4) */
 void sync_robust_locked(struct sync_thread *t, u64 word);
