@@ -5,8 +5,8 @@
 #include "libdep/analyze/sync/sync.h"
 
 /**
- * races_predict() - add to @out predicted races of pairs of code addresses that have no race in it
- * @f: after the second pass with @f->predict set, which collected the events
+ * races_predict() - add to @out predicted races, for pairs of code addresses without a race in @out
+ * @f: analyzer state after the second pass of prediction, which collected the events
  * @want: array with the stacks to collect, two per race; grows with @out
  *
  * Return: 0 or a negative errno.

@@ -302,7 +302,7 @@ static int give_stacks(struct sync_events *f, struct dep_races *out, struct sync
 		a->ncreated = want[i].nbirth;
 		give_held(a, &want[i], held);
 		held += want[i].nheld;
-		/* Both accesses have the same heap block, or the second has none after a free. */
+		/* Take the heap block of either access: after a free the second one has none. */
 		if (want[i].origin)
 			give_block(&out->race[i / 2], &want[i]);
 	}

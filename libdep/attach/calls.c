@@ -2,10 +2,10 @@
 /*
  * Which blocked system calls survive a stop by ptrace.
  *
- * A stop interrupts the call.  Where the kernel answers with one of its restart codes, the call
- * goes on with what is left of its time-out and the program sees nothing.  Where it answers EINTR
- * or with what was transferred so far, the program would see that.  Only calls that were measured
- * to restart are listed; of all others it is assumed that they do not.
+ * A stop interrupts the call.  If the kernel then restarts the call, it continues with the rest of
+ * its timeout and the program sees nothing.  If the call returns EINTR, or the number of bytes
+ * transferred so far, the program would see that.  Only calls that were measured to restart are
+ * listed; all others are assumed not to restart.
  */
 #include <linux/futex.h>
 #include <linux/sched.h>
@@ -32,9 +32,10 @@ static bool begins(const char *s, const char *with)
 }
 
 /*
- * A read that waits has read nothing yet, except from what is not listed here: sockets, which can
- * have a time-out or MSG_WAITALL, and devices.  The link is only read: to open or stat the file may
- * block.
+ * Does the kernel restart a blocked read of descriptor @fd?  It does for the listed kinds of files,
+ * from which a read that waits has transferred nothing yet.  Not listed are devices, and sockets,
+ * which can have a timeout or MSG_WAITALL.  Only the link in /proc is read, since open() or stat()
+ * of the file may block.
  */
 static bool read_restarts(int proc, u64 fd)
 {
@@ -64,7 +65,7 @@ static bool futex_restarts(u64 op)
 	       op == FUTEX_LOCK_PI2;
 }
 
-/* After a stop these return EINTR.  Without a time-out they can be made again as they were. */
+/* Calls that return EINTR after a stop.  Without a timeout they can be repeated unchanged. */
 static bool waits_for_ever(s64 nr, const u64 args[6])
 {
 	switch (nr) {
@@ -142,6 +143,6 @@ bool call_may_repeat(s64 nr)
 
 bool call_is_vfork(s64 nr, const u64 args[6])
 {
-	/* The flags of clone3 are in memory; nothing else makes it wait without an end. */
+	/* The flags of clone3 are in memory; it waits for long only with CLONE_VFORK. */
 	return nr == SYS_vfork || (nr == SYS_clone && args[0] & CLONE_VFORK) || nr == SYS_clone3;
 }

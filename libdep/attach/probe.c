@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Stop a process as an attach would, and let it go: in a tracer of its own, which can be killed.
+ * Stop a process as an attach would, and let it continue.  A separate tracer process does this, so
+ * that it can be killed.
  *
  *	caller				tracer
  *	fork ------------------------->	look at the process, stop its threads, let them go
- *	wait, for 2 s, else kill it <--	results, in memory that both have
+ *	wait, for 2 s, else kill it <--	results, in shared memory
  *					finish calls that were cut short; exit
  */
 #include <errno.h>
@@ -66,7 +67,7 @@ static void run_probe(void *arg, struct scan *s)
 	r->err = probe(r, s);
 }
 
-/* Threads that ended meanwhile are left out. */
+/* Copy the results to @p, except threads that have ended meanwhile. */
 static int take_results(struct dep_attach_probe *p, const struct shared *r)
 {
 	u32 i;

@@ -32,9 +32,9 @@
 
 #define SYSCALL_SIZE	2	/* size of the syscall instruction in bytes */
 #define UNFINISHED	64
-#define SETTLE_NS	100000	/* 10 ms in all, for a thread that a signal has woken to stop */
+#define SETTLE_NS	100000	/* pause between checks for pending signals; 10 ms in all */
 #define SETTLE_PAUSES	100
-#define AWAIT_NS	1000000	/* 10 s in all, for threads that did not stop in time */
+#define AWAIT_NS	1000000	/* pause between checks for threads that stop late; 10 s in all */
 #define AWAIT_PAUSES	10000
 
 /**
@@ -51,10 +51,11 @@ static struct unfinished unfinished[UNFINISHED];
 static unsigned int nunfinished;
 
 /*
- * Does the thread run a handler next, so that its call would have ended without a stop, too?
+ * Does the thread run a signal handler next?  Then its call would have ended without the stop, too.
  * @sig: the signal that it is about to receive; 0: none
  *
- * The kernel delivers even ignored signals to a traced thread; these end no call natively.
+ * Signals without a handler do not count: the kernel delivers even ignored signals to a traced
+ * thread, but without a tracer these would not end its call.
  */
 static bool runs_handler(const struct scan *s, pid_t tid, int sig)
 {
@@ -78,7 +79,7 @@ static bool runs_handler(const struct scan *s, pid_t tid, int sig)
 	return (own | shared) & ~blocked & caught;
 }
 
-/* Bytes to transfer, for a call that waits until all are transferred; 0: another call. */
+/* Return: number of bytes to transfer, if the call waits for all of them; 0 for other calls. */
 static u64 whole_of(const struct user_regs_struct *r)
 {
 	switch (r->orig_rax) {
@@ -100,7 +101,7 @@ static int make_call(pid_t tid, struct user_regs_struct *regs)
 	return ptrace(PTRACE_SETREGS, tid, NULL, regs) ? -errno : 0;
 }
 
-/* Begin a call for the rest of the data.  False if that failed: the call stays cut short. */
+/* Let the thread transfer the rest of its data.  Return: false if it returns a short count. */
 static bool go_on(pid_t tid, struct user_regs_struct *regs)
 {
 	struct unfinished *u = &unfinished[nunfinished];
@@ -146,7 +147,7 @@ void release_call_again(struct user_regs_struct *regs)
 	regs->orig_rax = (u64)-1;
 }
 
-/* Undo what the stop did to a call.  True if the thread runs and is still traced. */
+/* Repair a call that the stop has ended.  Return: true if the thread runs and is still traced. */
 static bool mend_call(const struct scan *s, pid_t tid, int sig)
 {
 	struct user_regs_struct regs;
@@ -164,7 +165,7 @@ static bool mend_call(const struct scan *s, pid_t tid, int sig)
 	}
 }
 
-/* Is no signal pending for the process that may wake a thread? */
+/* Is no signal pending for the whole process?  Such a signal may still wake a thread. */
 static bool is_settled(const struct scan *s)
 {
 	unsigned long long shared = 0;
@@ -199,7 +200,7 @@ void release_settle(struct scan *s)
 	}
 }
 
-/* Will a thread stop that was asked to, but did not in time?  One that has ended will not. */
+/* Is there a living thread that was asked to stop, but has not stopped yet? */
 static bool is_awaited(const struct scan *s)
 {
 	struct dep_attach_thread now;
@@ -239,7 +240,7 @@ static void finish(struct unfinished *u, s64 more, int sig)
 	struct user_regs_struct regs;
 
 	if (u->entered && !ptrace(PTRACE_GETREGS, u->tid, NULL, &regs)) {
-		/* rcx and r11 are those of the call's return. */
+		/* The syscall instruction overwrites rcx and r11: keep its values. */
 		u->after.rcx = regs.rcx;
 		u->after.r11 = regs.r11;
 	}
@@ -248,7 +249,7 @@ static void finish(struct unfinished *u, s64 more, int sig)
 	ptrace(PTRACE_DETACH, u->tid, NULL, (long)sig);
 }
 
-/* Handle a stop of a thread with an unfinished call.  True if it is not traced any more. */
+/* Handle a stop of a thread with an unfinished call.  Return: true if it is no longer traced. */
 static bool step(struct unfinished *u, int status)
 {
 	struct user_regs_struct regs;
@@ -269,12 +270,12 @@ static bool step(struct unfinished *u, int status)
 		return ptrace(PTRACE_LISTEN, u->tid, NULL, NULL) != 0;
 	if (status >> 16)
 		return ptrace(PTRACE_SYSCALL, u->tid, NULL, NULL) != 0;
-	/* A signal before the entry of the call.  Natively it would have interrupted the call. */
+	/* A signal came before the call was entered.  Without a tracer it would have ended it. */
 	finish(u, 0, sig);
 	return true;
 }
 
-/* A thread was only watched, or did not stop in time. */
+/* Release a thread that stopped late: it was WATCHED only, or did not stop in time. */
 static void stopped_late(struct scan *s, pid_t tid, int status)
 {
 	u32 at = 0;

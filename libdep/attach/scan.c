@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The threads of a process, and what each does.
+ * The threads of a process, and what each of them does.
  *
- * /proc/PID/task/TID/syscall shows it without a stop: the call and its arguments if the thread
- * sleeps in one, "running" if it is on a processor or about to be.
+ * /proc/PID/task/TID/syscall shows what a thread does without stopping it: the system call and its
+ * arguments if the thread sleeps in one, "running" if it is on a processor or about to be.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #include "internal.h"
 
-/* A file of the thread, whose names the program cannot choose. */
+/* Read the file @name in the thread's /proc directory.  Return: bytes read, or -errno. */
 static ssize_t read_small(int proc, pid_t tid, const char *name, char *buf, size_t size)
 {
 	char path[48];
@@ -34,7 +34,7 @@ static ssize_t read_small(int proc, pid_t tid, const char *name, char *buf, size
 	return n;
 }
 
-/* The state in stat, 0: it has ended; @name: may be NULL. */
+/* Return: the thread's state letter in /proc; 0: it has ended.  @name: its name, or NULL */
 static char read_stat(int proc, pid_t tid, char name[16])
 {
 	char buf[512], *begin, *end;
@@ -55,7 +55,7 @@ static char read_stat(int proc, pid_t tid, char name[16])
 	return end[2];
 }
 
-/* "NR ARGS SP PC", "-1 SP PC" outside of calls, or "running". */
+/* Read the syscall file: "NR ARGS SP PC", "-1 SP PC" outside of system calls, or "running". */
 static void read_call(int proc, struct dep_attach_thread *t)
 {
 	unsigned long long v[8] = { 0 };
@@ -79,7 +79,7 @@ static enum dep_attach_kind kind_of(int proc, char state, const struct dep_attac
 {
 	switch (state) {
 	case 'R':
-	case 't':	/* in a stop that its tracer, which is us, has not seen yet */
+	case 't':	/* in a ptrace stop that this process, its tracer, has not seen yet */
 		return DEP_ATTACH_RUNNING;
 	case 'T':
 		return DEP_ATTACH_STOPPED;
@@ -101,7 +101,7 @@ int scan_look(const struct scan *s, pid_t tid, struct dep_attach_thread *now)
 	memset(now, 0, sizeof(*now));
 	now->tid = tid;
 	read_call(s->proc, now);
-	/* Read second: a thread that has woken up since is running. */
+	/* Read the state after the call: a thread that has woken up since counts as running. */
 	state = read_stat(s->proc, tid, now->name);
 	if (!state || state == 'Z' || state == 'X')
 		return -ESRCH;
@@ -130,7 +130,7 @@ static int add(struct scan *s, pid_t tid, struct dep_why *why)
 	if (s->n == DEP_ATTACH_THREADS)
 		return dep_inject_error(why, E2BIG, "Process %d has more than %u threads.", s->pid,
 					DEP_ATTACH_THREADS);
-	/* One that has ended meanwhile is not one of its threads. */
+	/* Do not add a thread that has ended since it was listed. */
 	return scan_look(s, tid, &s->thread[s->n]) ? 0 : (s->n++, 1);
 }
 

@@ -4,11 +4,11 @@
  *
  *	list of threads -> SEIZE all -> INTERRUPT those that may be stopped -> wait for these
  *	      ^                                                                     |
- *	      +------- until there is no new thread, and none that was left alone has woken
+ *	      +--- until there is no new thread, and none that was not stopped has left its call
  *
  * A thread that is still running can create others, so the list is read again after each pass.
  *
- * If the tracer dies, the kernel lets all threads go on: nothing of theirs was changed then.
+ * If the tracer dies, the kernel lets all threads continue.  Nothing in them is changed until then.
  */
 #include <errno.h>
 #include <signal.h>
@@ -18,9 +18,9 @@
 
 #include "internal.h"
 
-#define STOP_MS		100	/* for all of a pass to stop */
-#define BLOCKED_MS	100	/* for uninterruptible waits to end */
-#define PASSES		20	/* threads that others create all the time are caught in 3 or 4 */
+#define STOP_MS		100	/* time for all threads of a pass to stop */
+#define BLOCKED_MS	100	/* time for uninterruptible waits to end */
+#define PASSES		20	/* maximum; 3 or 4 suffice if threads create threads all the time */
 
 static volatile sig_atomic_t expired;
 
@@ -31,8 +31,8 @@ static void on_alarm(int sig)
 }
 
 /*
- * Call @handler after @ms, and again, as it may come just before a call that waits.  0: not any
- * more.
+ * Send SIGALRM, with the action @handler, to this process after @ms milliseconds and then every
+ * 10 ms, since the first one may come just before a system call that waits.  @ms 0: stop that.
  */
 static void deadline(unsigned int ms, void (*handler)(int))
 {
@@ -52,7 +52,7 @@ static bool may_stop(const struct dep_attach_thread *t)
 	       t->kind == DEP_ATTACH_STOPPED;
 }
 
-/* An ended thread is none any more. */
+/* Drop an ended thread: entries with tid 0 are ignored. */
 static void forget(struct dep_attach_thread *t)
 {
 	t->was_stopped = UNTRACED;
@@ -60,7 +60,7 @@ static void forget(struct dep_attach_thread *t)
 	t->tid = 0;
 }
 
-/* Wait for the end of uninterruptible waits, for a vfork child among others. */
+/* Wait until no thread is in an uninterruptible wait, such as one for a vfork child. */
 static int wait_unblocked(struct scan *s, struct dep_why *why)
 {
 	static const char vforks[] = "waits for a child that runs in its memory (vfork)";
@@ -92,11 +92,11 @@ static int wait_unblocked(struct scan *s, struct dep_why *why)
 }
 
 /*
- * Trace the threads that may be stopped, or the others.
+ * Trace the threads that may be stopped (@which), or those that may not be (!@which).
  *
- * PTRACE_SEIZE waits while another thread of the process is in execve, which in turn waits until
- * the threads that it has killed are reaped, by their tracer if they are traced.  Nothing but its
- * end takes the tracer out of that.
+ * PTRACE_SEIZE waits while another thread of the process is in execve.  That execve waits until the
+ * threads that it has killed are reaped, by this tracer if it traces them.  Only the tracer's death
+ * ends this deadlock: pass() sets a deadline that kills it.
  */
 static int seize(struct scan *s, bool which, struct dep_why *why)
 {
@@ -119,9 +119,11 @@ static int seize(struct scan *s, bool which, struct dep_why *why)
 }
 
 /*
- * Trace all threads.  The kernel queues even ignored signals for a traced thread, and any thread
- * of the process may then be woken to receive them.  If that one is traced, too, it stops, and the
- * call that has ended can be made again.  So those in such calls come first.
+ * Trace all threads, first those in calls that a stop would end.
+ *
+ * The kernel queues even ignored signals for a traced thread, and may then wake any thread of the
+ * process to receive one, which ends that thread's call.  If the woken thread is traced, it stops,
+ * and the call can be made again.
  */
 static int seize_all(struct scan *s, struct dep_why *why)
 {
@@ -130,7 +132,7 @@ static int seize_all(struct scan *s, struct dep_why *why)
 	return err ? err : seize(s, true, why);
 }
 
-/* Ask all threads that may be stopped to stop; return how many these are. */
+/* Ask all threads that may be stopped to stop.  Return: the number of threads asked. */
 static u32 interrupt(struct scan *s)
 {
 	struct dep_attach_thread *t;
@@ -147,7 +149,7 @@ static u32 interrupt(struct scan *s)
 	return n;
 }
 
-/* Wait until @n threads that were asked to stop have, or have ended. */
+/* Wait until the @n threads that were asked to stop have stopped or ended. */
 static int wait_stopped(struct scan *s, u32 n, struct dep_why *why)
 {
 	struct dep_attach_thread *t;
@@ -167,7 +169,7 @@ static int wait_stopped(struct scan *s, u32 n, struct dep_why *why)
 		t = scan_find(s, tid, &at);
 		if (!t)
 			continue;
-		/* Others stop to receive a signal. */
+		/* A thread that was not asked stops to receive a signal. */
 		n -= t->was_stopped == ASKED;
 		if (!WIFSTOPPED(status)) {
 			forget(t);
@@ -182,7 +184,7 @@ static int wait_stopped(struct scan *s, u32 n, struct dep_why *why)
 	return 0;
 }
 
-/* Those in a call that a stop would end: they can be left alone only as long as they are in it. */
+/* Return: number of threads that were not stopped and have left their calls: pass again. */
 static u32 wake_left(struct scan *s)
 {
 	struct dep_attach_thread *t, now;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A process of its own that traces: ptrace binds threads to their tracer, and its end releases
- * them.
+ * Do ptrace work in a process of its own, the tracer: ptrace binds traced threads to their tracer,
+ * and its end releases them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,10 +32,10 @@ static void run(tracer_fn *f, void *arg, pid_t caller, unsigned int kill_ms, int
 	struct scan s = { .proc = -1 };
 	sigset_t none;
 
-	/* It may outlive the caller, whose output somebody may read to its end. */
+	/* The tracer may outlive the caller: do not hold the caller's output open. */
 	for (int fd = 0, null = open("/dev/null", O_RDWR); fd < 3 && null >= 0; fd++)
 		dup2(null, fd);
-	/* The caller's signals are not ours. */
+	/* Unblock the signals that the caller blocks. */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (kill_ms)
@@ -46,7 +46,7 @@ static void run(tracer_fn *f, void *arg, pid_t caller, unsigned int kill_ms, int
 		_exit(1);
 	f(arg, &s);
 	if (release_is_long(&s) || late_is_long(&s)) {
-		/* The caller does not wait for this. */
+		/* The caller does not wait for the rest: do not die with it. */
 		prctl(PR_SET_PDEATHSIG, 0);
 		setsid();
 		if (write(ready, "", 1) != 1)
@@ -59,7 +59,7 @@ static void run(tracer_fn *f, void *arg, pid_t caller, unsigned int kill_ms, int
 	_exit(0);
 }
 
-/* Wait for the tracer's end, or for a byte which says that its results are there. */
+/* Wait until the tracer has ended, or has written a byte to say that its results are complete. */
 static void await(pid_t tracer, int ready, unsigned int kill_ms)
 {
 	struct pollfd p = { .fd = ready, .events = POLLIN };
@@ -72,7 +72,7 @@ static void await(pid_t tracer, int ready, unsigned int kill_ms)
 	while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		kill(tracer, SIGKILL);
-	/* One that still has calls to finish becomes a zombie until the caller ends. */
+	/* Do not wait for a tracer that still has calls to finish: it may become a zombie. */
 	goes_on = n > 0 && read(ready, &byte, 1) == 1;
 	while (!goes_on && waitpid(tracer, NULL, 0) < 0 && errno == EINTR)
 		;

@@ -63,8 +63,8 @@ static bool parse_map(const char *line, struct dep_map *m)
 }
 
 /*
- * Keep lines of code, of the first page of files, of shared memory and of the stack. A name that
- * does not fit is cut.
+ * Keep the lines of /proc/PID/maps for code, the first page of files, shared memory and the stack.
+ * A name that does not fit is cut.
  */
 static int keep_line(struct dep_address_space *s, const char *line)
 {
@@ -154,7 +154,10 @@ static int read_auxv(struct dep_address_space *s, int proc)
 	return 0;
 }
 
-/* Field @wanted of the line in @p, which begins with field 2, whose name may have blanks. */
+/*
+ * Return: field number @wanted of the /proc/PID/stat line @p. Field 2, the name in parentheses, may
+ * contain blanks.
+ */
 static u64 stat_field(char *p, int wanted)
 {
 	p = strrchr(p, ')');
@@ -224,7 +227,7 @@ bool dep_address_space_is_free(const struct dep_address_space *s, u64 start, u64
 	return true;
 }
 
-/* Program code: other mappings next to it can be a heap of any size. */
+/* Find the program's code only: mappings next to it can be a heap of any size. */
 static void find_program_code(struct dep_address_space *s)
 {
 	const struct dep_map *m = dep_address_space_find(s, s->entry);

@@ -24,9 +24,9 @@
 
 #include "internal.h"
 
-#define STOP_TRIES	200	/* milliseconds: it is in the kernel and about to stop */
+#define STOP_TRIES	200	/* milliseconds; the process is in execve and about to stop */
 
-/* State in /proc/PID/stat, 0: no such process; @start: when it began, in ticks. */
+/* Return: state letter in /proc/PID/stat; 0: no process. @start: receives its begin in ticks. */
 static char state_of(int proc, u64 *start)
 {
 	FILE *f = dep_proc_file(proc, "stat");
@@ -47,7 +47,10 @@ static char state_of(int proc, u64 *start)
 	return state;
 }
 
-/* The kernel rounds ticks down; with time namespaces the result may be one higher. */
+/*
+ * Is @ticks, from /proc, the time @start_ns? The kernel rounds ticks down; with time namespaces the
+ * result may be one higher.
+ */
 static bool began(u64 ticks, u64 start_ns)
 {
 	u64 expect = start_ns / (1000000000ull / (u64)sysconf(_SC_CLK_TCK));
@@ -80,7 +83,7 @@ static int wait_stopped(pid_t pid, int proc, u64 start_ns, struct dep_why *why)
 				state);
 }
 
-/* The entry point after execve: the interpreter's, or the program's. */
+/* Find the entry point after execve: the interpreter's, if there is one, or the program's. */
 static int entry_of(pid_t pid, int proc, u64 rsp, u64 *entry, struct dep_why *why)
 {
 	struct dep_address_space space;
@@ -105,7 +108,7 @@ static int entry_of(pid_t pid, int proc, u64 rsp, u64 *entry, struct dep_why *wh
 		   : 0;
 }
 
-/* Registers as ELF_PLAT_INIT() sets them. Any other system call sets rcx. */
+/* Are the registers as execve sets them (ELF_PLAT_INIT())? Any other system call sets rcx. */
 static bool untouched(const struct user_regs_struct *u)
 {
 	const u64 regs[] = {
@@ -156,7 +159,7 @@ static int seize(pid_t pid, int *sig, struct dep_why *why)
 	return 0;
 }
 
-/* It may have executed another program with other user ids since it was stopped. */
+/* Check again: the process may have executed a program with other user ids since it was stopped. */
 static int check_user(const struct dep_pending *who, int proc, struct dep_injected *out,
 		      struct dep_why *why)
 {
@@ -178,13 +181,13 @@ static int let_go(pid_t pid, int sig, int err)
 		sig = 0;
 	if (!ptrace(PTRACE_DETACH, pid, NULL, (long)sig))
 		return err;
-	/* It was killed; its parent is notified after the tracer has reaped it. */
+	/* The process was killed; its parent is notified after the tracer has reaped it. */
 	dep_trace_wait(pid, true, &sig);
 	dep_trace_reap(pid, pid);
 	return err;
 }
 
-/* @proc: its /proc directory, which stays that of the same process even if the pid is reused */
+/* @proc: the process's /proc directory, which refers to it even if its pid is reused */
 static int take(const struct dep_target *t, const struct dep_pending *who, int proc, u32 cause,
 		struct dep_injected *out, struct dep_why *why)
 {

@@ -16,7 +16,7 @@
 
 #define MAX_SCRIPTS 5	/* limit of #! lines, as in the kernel */
 
-/* Return: 0 or a negative errno, as execve would. */
+/* Can the file be executed? Return: 0, or the negative errno that execve would return. */
 static int executable(const char *path, struct stat *st)
 {
 	if (stat(path, st))

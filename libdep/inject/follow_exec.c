@@ -48,7 +48,7 @@ static enum adept_native kind_of(int err)
 	       err == -ENOTSUP ? ADEPT_NATIVE_BY_DESIGN : ADEPT_NATIVE_LOST;
 }
 
-/* If the execve fails afterwards, the collector corrects this count. */
+/* Count the image as native, and let it run. If execve fails, the collector corrects the count. */
 static void refuse(const struct dep_target *t, u32 slot, enum adept_native kind)
 {
 	__atomic_store_n(&dep_slot(t, slot)->exec_native, kind, __ATOMIC_RELAXED);
@@ -78,8 +78,8 @@ static bool is_ours(const struct dep_target *t, pid_t pid)
 }
 
 /*
- * Is it a thread of this session, in the memory that the slot belongs to? All numbers come from the
- * process and are not trusted.
+ * Does a thread of this session request execve, in the memory of the slot's process? All numbers
+ * come from the process and are not trusted.
  */
 static int check_request(struct dep_follow *f, const struct dep_target *t, struct dep_task *task,
 			 struct dep_why *why)
@@ -118,7 +118,7 @@ static int check_image(const struct dep_follow *f, const struct adept_proc *p,
 	};
 	char file[PATH_MAX];
 
-	/* With CAP_SYS_PTRACE the result of execve tells; avoid reading files that may be slow. */
+	/* With CAP_SYS_PTRACE, check after execve: reading the file here may be slow. */
 	if (dep_judge_raises())
 		return 0;
 	if (!args.path || !dep_request_privileged(task, f->tid, &args, file, sizeof(file)))
@@ -138,8 +138,8 @@ static bool is_dead(struct dep_follow *f)
 }
 
 /*
- * The tid may have been reused just before it was traced, or the process may have executed another
- * program. Its death is noticed later.
+ * Check the traced thread again: its tid may have been reused just before, or the process may have
+ * executed another program. If it has died, that is noticed later.
  */
 static int check_traced(struct dep_follow *f, const struct dep_target *t, struct dep_why *why)
 {
@@ -189,8 +189,8 @@ int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 
 		refuse(t, slot, kind_of(err));
 	} else {
 		/*
-		 * For the case that the tracer dies. No system call may come between this and the
-		 * answer.
+		 * If the tracer dies, the image is counted as lost by these fields. No system call
+		 * may come between this and the answer.
 		 */
 		f->counted = true;
 		__atomic_store_n(&p->exec_native, ADEPT_NATIVE_LOST, __ATOMIC_RELAXED);
@@ -205,8 +205,8 @@ int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 
 }
 
 /*
- * A stopped thread can only have been killed. Its parent is notified after the tracer has reaped
- * it; there may be no event yet.
+ * ptrace failed: the stopped thread must have been killed. Its parent is notified after the tracer
+ * has reaped it; there may be no event yet.
  */
 static int dying(struct dep_follow *f)
 {
@@ -236,14 +236,14 @@ static int inject_new_image(struct dep_follow *f, const struct dep_target *t,
 	/* 32-bit programs are not recorded; any other failure is a loss. */
 	if (err)
 		adept_native_add(t->session, kind_of(err));
-	/* Before any system call: if the tracer dies there, nothing is lost. */
+	/* Before any system call: a tracer that dies in one must not count the image as lost. */
 	no_longer_following(f, t);
 	/* Last: READY means that the tracer has not come this far. */
 	answer(t, f->slot, ADEPT_EXEC_READY, ADEPT_EXEC_NONE);
 	return err ? DEP_FOLLOW_NATIVE : DEP_FOLLOW_EXECED;
 }
 
-/* It reported a failure and died; a process that shares its memory waits for the answer. */
+/* The thread died. Answer its request: a process that shares its memory may wait for that. */
 static int dead(struct dep_follow *f, const struct dep_target *t, pid_t tid)
 {
 	dep_trace_reap(f->pid, tid);

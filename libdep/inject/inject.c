@@ -10,7 +10,7 @@
 
 #include "internal.h"
 
-#define HWCAP2_FSGSBASE	2ul	/* asm/hwcap2.h */
+#define HWCAP2_FSGSBASE	2ul	/* as in the kernel's asm/hwcap2.h */
 
 static bool is_error(s64 ret)
 {
@@ -105,7 +105,7 @@ static int start_engine(struct dep_remote *r, const struct dep_target *t,
 			      strerror(-err)) : 0;
 }
 
-/* @proc and the process's memory are closed. */
+/* Put the engine into the process, and let it run. Closes @proc and r->mem, also on failure. */
 static int inject(struct dep_remote *r, int proc, const struct dep_target *t, bool held,
 		  const struct dep_origin *from, struct dep_injected *out, struct dep_why *why)
 {
@@ -168,7 +168,7 @@ int dep_inject_stopped(const struct dep_target *t, pid_t pid, struct dep_stopped
 
 	memset(out, 0, sizeof(*out));
 	out->pid = pid;
-	/* Its pid is not reused while it is traced and stopped. */
+	/* The pid is not reused while the process is traced and stopped. */
 	proc = dep_proc_open(pid);
 	if (proc < 0)
 		return dep_inject_error(why, -proc, "process %d cannot be examined: %s", pid,
@@ -187,7 +187,7 @@ int dep_inject_stopped(const struct dep_target *t, pid_t pid, struct dep_stopped
 				: dep_remote_begin(&r, pid, mem, why);
 	if (!err) {
 		err = inject(&r, proc, t, how->held, from, out, why);
-		/* Otherwise it has been queued again. */
+		/* The signal has been queued again: do not deliver it twice. */
 		if (!r.sig)
 			how->sig = 0;
 		return err;

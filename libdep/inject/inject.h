@@ -74,14 +74,14 @@ int dep_base_self(struct dep_base *base, struct dep_why *why);
 /**
  * dep_base_peer() - privileges of the connected process
  *
- * Return: 0; -EACCES if it has privileges that its user lacks, or others than when it connected;
- * -ESRCH if it has ended.
+ * Return: 0; -EACCES if the process has privileges that its user lacks, or has another user than
+ * when it connected; -ESRCH if it has ended.
  */
 int dep_base_peer(struct dep_base *base, const struct dep_peer *peer, struct dep_why *why);
 
-/** dep_proc_open() - open the /proc directory of a process or thread; or a negative errno */
+/** dep_proc_open() - open the /proc directory of a process or thread; returns it or -errno */
 int dep_proc_open(pid_t pid);
-/** dep_proc_file() - open a file in such a directory for reading; NULL and errno on failure */
+/** dep_proc_file() - open a file in the directory @proc for reading; NULL and errno on failure */
 FILE *dep_proc_file(int proc, const char *name);
 /**
  * dep_judge_member() - may the process belong to a session with this base?
@@ -103,8 +103,8 @@ int dep_judge_member(int proc, const struct dep_base *base, struct dep_why *why)
  *	it: programs name it by PR_SET_PTRACER; 0: none; set it after dep_target_init()
  * @flags:	DEP_T_*; may be changed after dep_target_init()
  * @base:	privileges that images may have. dep_target_init() sets the caller's, which launched
- *	programs have. A caller that collects for another process sets that one's. While it is not
- *	known, no execve is followed; dep_attach() reports it.
+ *	programs have. A caller that collects for another process sets the privileges of that
+ *	process. While @base is not known, no execve is followed; dep_attach() reports it.
  *
  * The other fields are private: copies of data that recorded processes could overwrite.
  */
@@ -127,11 +127,11 @@ struct dep_target {
 struct dep_injected {
 	pid_t pid;
 	bool native;		/* runs without the engine; *why has the reason */
-	bool privileged;	/* the reason is that it has more privileges than its session */
+	bool privileged;	/* native because it has more privileges than its session */
 	u32 proc;		/* process slot, unless native */
 	u32 serial;
 	struct adept_boot boot;	/* addresses of everything that was mapped */
-	struct dep_base base;	/* its privileges, unless native */
+	struct dep_base base;	/* privileges of the process, unless native */
 };
 
 /**
@@ -171,7 +171,7 @@ struct dep_caller_state {
 int dep_caller_state_save(struct dep_caller_state *n);
 void dep_caller_state_free(struct dep_caller_state *n);
 
-/* Actions of any signal, including those that libc reserves. */
+/* Is @sig ignored? This works for all signals, including those that libc reserves. */
 bool dep_signal_ignored(int sig);
 /** dep_signal_set() - ignore @sig, or set its default action */
 void dep_signal_set(int sig, bool ignored);
@@ -213,7 +213,7 @@ int dep_image_privileged(int dirfd, const char *path);
 /** struct dep_origin - origin of a new process slot */
 struct dep_origin {
 	u32 cause;		/* enum adept_cause */
-	u32 parent_serial;	/* of the previous image, 0: none */
+	u32 parent_serial;	/* serial of the previous image, 0: none */
 	u32 domain;		/* domain of the previous image (abi/session_file.h), 0: none */
 };
 
@@ -282,7 +282,7 @@ struct dep_follow {
 	int proc;		/* /proc directory of tid until it is traced, or -1 */
 	bool child;		/* pid is a vfork child of the slot's process and uses its memory */
 	bool letting_go;	/* PTRACE_INTERRUPT has been sent, in order to detach */
-	bool counted;		/* counted in the session's following */
+	bool counted;		/* counted in adept_session.following */
 };
 
 enum dep_follow_event {

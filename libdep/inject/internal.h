@@ -32,8 +32,8 @@ struct dep_address_space {
 	u64 entry;		/* AT_ENTRY */
 	u64 base;		/* AT_BASE: address of the interpreter; 0: none */
 	u64 prog_lo, prog_hi;	/* extent of the main program */
-	u64 vdso, vdso_size;	/* 0: none */
-	u64 brk;		/* start of the heap; its end, if in use */
+	u64 vdso, vdso_size;	/* address and size of the vdso; 0: none */
+	u64 brk;		/* start of the heap; with @in_use: its end */
 	u64 start_stack, stack_lo;
 	u64 stack_limit;	/* RLIMIT_STACK */
 	u64 data_limit, data_hard_limit;	/* RLIMIT_DATA */
@@ -41,10 +41,10 @@ struct dep_address_space {
 
 #define DEP_ADDRESS_SPACE_TEXT	(256u << 10)
 
-/* @proc: dep_proc_open() of @pid */
+/* Read the address space of @pid. @proc: dep_proc_open() of it; @rsp: its stack pointer */
 int dep_address_space_read(struct dep_address_space *s, pid_t pid, int proc, u64 rsp,
 			   struct dep_why *why);
-/** dep_address_space_read_used() - the same for a process that has run */
+/** dep_address_space_read_used() - dep_address_space_read() for a process that has run */
 int dep_address_space_read_used(struct dep_address_space *s, pid_t pid, int proc,
 				struct dep_why *why);
 void dep_address_space_free(struct dep_address_space *s);
@@ -56,11 +56,11 @@ int dep_address_space_has_file(pid_t pid, u64 dev, u64 ino);
 /* ---- privileges.c: privileges ---- */
 
 /*
- * May the engine be put into this stopped process? If @base is not known, only privileges from its
- * file are tested. @isolated: it will map only its domain's part of the session, so it may have
- * fewer privileges. @found: NULL, or receives its privileges.
+ * May the engine be put into this stopped process? If @base is not known, only privileges from the
+ * executed file are tested. @isolated: the process will map only its domain's part of the session,
+ * so it may have fewer privileges. @found: NULL, or receives its privileges.
  *
- * Return: 0, -EACCES: it has, or may have, more privileges, or fewer; -ESRCH.
+ * Return: 0; -EACCES: its privileges are, or may be, more or fewer than allowed; -ESRCH: it died.
  */
 int dep_judge(int proc, const struct dep_base *base, bool isolated, struct dep_base *found,
 	      struct dep_why *why);
@@ -78,7 +78,7 @@ bool dep_judge_confined(void);
  * Return: a descriptor, for the present image only, or a negative errno.
  */
 int dep_memory_open(int proc);
-/* Return: 0; -EFAULT: not all of the range can be accessed; or another negative errno. */
+/* Access memory. Return: 0; -EFAULT: not all of it can be accessed; or another negative errno. */
 int dep_memory_read(int mem, u64 addr, void *buf, size_t len);
 int dep_memory_write(int mem, u64 addr, const void *buf, size_t len);
 
@@ -96,7 +96,7 @@ struct dep_stopped {
 
 /**
  * struct dep_remote - a process stopped at the end of execve
- * @mem:	dep_memory_open() of it; the caller's
+ * @mem:	dep_memory_open() of it; owned by the caller
  * @regs:	registers at its first instruction
  * @insn:	address of a syscall instruction in its memory
  * @sig:	signal to queue again when the process continues; 0: none
@@ -117,7 +117,7 @@ struct dep_remote {
 
 int dep_remote_begin(struct dep_remote *r, pid_t pid, int mem, struct dep_why *why);
 int dep_remote_begin_held(struct dep_remote *r, pid_t pid, int mem, int sig, struct dep_why *why);
-/* The same for a thread of a running process, which goes on if the caller dies. */
+/* dep_remote_begin() for a thread of a running process, which continues if the caller dies. */
 int dep_remote_begin_running(struct dep_remote *r, pid_t tid, int mem, struct dep_why *why);
 int dep_remote_continue(struct dep_remote *r, struct dep_why *why);
 int dep_remote_find_syscall(struct dep_remote *r, const struct dep_address_space *s, bool use_vdso,
@@ -192,14 +192,14 @@ int dep_make_engine(struct dep_plan *p, const struct dep_target *t, struct adept
 /* ---- process_slot.c: process slots ---- */
 
 struct adept_proc *dep_slot(const struct dep_target *t, u32 i);
-/** dep_slot_claim() - claim a free slot in @domain: 1 + its founder's slot, 0: none */
+/** dep_slot_claim() - claim a free slot; @domain: 1 + slot of the domain's founder, 0: no domain */
 int dep_slot_claim(const struct dep_target *t, u32 domain, u32 *slot, struct dep_why *why);
 /* pidns.c: ADEPT_NS_* of a process that the caller traces. */
 u32 dep_pidns_of(pid_t pid);
 
 void dep_slot_live(const struct dep_target *t, u32 slot, pid_t pid, u32 ns,
 		   const struct dep_origin *from, u32 *serial);
-/** dep_slot_domain() - domain of the slot's process; 0: none */
+/** dep_slot_domain() - domain of the slot's process: 1 + slot of the domain's founder; 0: none */
 u32 dep_slot_domain(const struct dep_target *t, u32 slot);
 void dep_slot_drop(const struct dep_target *t, u32 slot);
 
@@ -238,7 +238,7 @@ int dep_image_examine(const char *path, struct dep_image *img, struct dep_why *w
 /** struct dep_task - a thread as /proc/TID/status shows it */
 struct dep_task {
 	pid_t pid, parent;
-	bool dead;		/* or dying: it has no memory */
+	bool dead;		/* the thread is dead, or is dying and has no memory */
 	struct dep_cred cred;
 };
 
@@ -249,7 +249,7 @@ struct dep_exec_args {
 	u32 flags;
 };
 
-/* @proc: dep_proc_open() of @tid */
+/* Read /proc/TID/status; @proc: dep_proc_open() of the thread */
 int dep_task_read(struct dep_task *t, int proc);
 /** dep_task_shares() - does thread @tid, read into @t, run in the memory of process @pid? */
 bool dep_task_shares(const struct dep_task *t, pid_t tid, pid_t pid);

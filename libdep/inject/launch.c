@@ -52,7 +52,7 @@ static void set_cloexec(int from, int to)
 		return;
 	if (!syscall(SYS_close_range, from, to, CLOSE_RANGE_CLOEXEC))
 		return;
-	/* Before Linux 5.11. */
+	/* Kernels before 5.11 cannot do that in one call. */
 	if (to > 65536)
 		to = 65536;
 	for (int fd = from; fd <= to; fd++)
@@ -280,7 +280,7 @@ static int run_traced(struct child *c, const struct dep_target *t, struct dep_in
 	err = dep_inject(t, c->pid, &(struct dep_origin){ ADEPT_BY_LAUNCH, 0, 0 }, out, why);
 	if (!out->privileged)
 		return err;
-	/* If it was killed, its end is reported as for any child. */
+	/* If the child was killed, its end is reported as for any child. */
 	dep_inject_release(c->pid);
 	out->native = true;
 	return 0;
@@ -363,7 +363,7 @@ int dep_launch(const struct dep_target *t, const struct dep_launch *l,
 	err = start_child(&c, why);
 	if (err)
 		goto out_free;
-	/* A tracer without privileges would prevent the privileges of its file. */
+	/* Under a tracer without CAP_SYS_PTRACE the program would not get its file's privileges. */
 	native = (img.privileged && !dep_judge_raises()) || dep_judge_confined();
 	err = native ? run_native(&c, out, why) : run_traced(&c, t, out, why);
 	if (err && c.pid)

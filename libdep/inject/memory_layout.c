@@ -38,7 +38,7 @@
 #define ENGINE_TRIES	16
 #define HEAP_SIZE	GIB(4)
 #define ARENAS_SIZE	GIB(2)		/* all code caches at their maximum */
-#define DATA_SPARE	GIB(1)		/* left for a program whose limit cannot be raised */
+#define DATA_SPARE	GIB(1)		/* left to a program whose RLIMIT_DATA cannot be raised */
 #define CAP_SYS_RESOURCE 24
 #define HEAP_MIN	MIB(256)
 
@@ -179,7 +179,7 @@ static int map_engine(struct dep_plan *p, const struct dep_target *t, struct ade
 	return err;
 }
 
-/* The program's heap grows upwards from brk. */
+/* Would a mapping be in the way of the program's heap, which grows upwards from brk? */
 static bool blocks_heap(const struct dep_address_space *s, u64 start, u64 end)
 {
 	return end > s->brk && start < s->brk + BRK_ROOM;
@@ -213,7 +213,10 @@ static int map_arena(struct dep_plan *p, u64 at)
 	return map_at(p, at, ARENA_SIZE, PROT_READ | PROT_WRITE | PROT_EXEC, ANON, -1);
 }
 
-/* @probe: result of mmap(NULL), the free page nearest to the base of the mmap area. */
+/*
+ * Is the mmap area allocated upwards? @probe: result of mmap(NULL), the free page nearest to the
+ * base of that area.
+ */
 static bool is_legacy(u64 probe)
 {
 	return probe >= LEGACY_BASE && probe < LEGACY_BASE + LEGACY_RANDOM + GIB(64);
@@ -256,7 +259,7 @@ static int map_arena0(struct dep_plan *p, u64 probe, struct adept_boot *b)
 	return err;
 }
 
-/* The extent of code outside of the program; that of the vdso if there is no other. */
+/* Find the extent of the code outside of the program; if there is none, that of the vdso. */
 static void find_libraries(const struct dep_address_space *s, u64 *lo, u64 *hi)
 {
 	*lo = *hi = 0;
@@ -277,8 +280,8 @@ static void find_libraries(const struct dep_address_space *s, u64 *lo, u64 *hi)
 }
 
 /*
- * The place for an arena in the gap from @start to @end that is nearest to @lo; 0: none.  Where the
- * stack or the heap can grow into the gap there is room left for that.
+ * Find the place for an arena that is nearest to @lo in the gap from @start to @end; 0: none.  If
+ * the stack or the heap can grow into the gap, room is left for them.
  */
 static u64 place_in_gap(const struct dep_address_space *s, u64 start, u64 end, u64 lo)
 {

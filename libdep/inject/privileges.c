@@ -28,8 +28,8 @@
 
 #include "internal.h"
 
-#define OVERFLOW_ID 65534u /* ids without a mapping in the reader's user namespace read as this */
-#define MAX_NAMESPACES 32 /* nested, as many as the kernel allows */
+#define OVERFLOW_ID 65534u /* read instead of an id that the reader's namespace lacks */
+#define MAX_NAMESPACES 32 /* maximum depth of nested user namespaces, as in the kernel */
 
 /** struct facts - what the kernel reports about a process */
 struct facts {
@@ -73,7 +73,7 @@ FILE *dep_proc_file(int proc, const char *name)
 static int read_secure(int proc, struct facts *f)
 {
 	FILE *file = dep_proc_file(proc, "auxv");
-	int ret = -ESRCH; /* empty: the process has no memory */
+	int ret = -ESRCH; /* the file is empty if the process has no memory */
 	u64 pair[2];
 
 	if (!file)
@@ -151,7 +151,7 @@ static int read_namespace(int proc, struct facts *f)
 	return 0;
 }
 
-/* Label of a security module; "" if there is none. */
+/* Read the process's label of a security module; "" if there is none. */
 static int read_label(int proc, const char *name, char *label, size_t size)
 {
 	int fd = openat(proc, name, O_RDONLY | O_CLOEXEC), err;
@@ -238,8 +238,8 @@ static int check_alone(const struct facts *f, struct dep_why *why)
 }
 
 /*
- * Is its user namespace that of @base, or a descendant owned by the user of @base? The owner has
- * all capabilities in such a namespace anyway.
+ * Is the process's user namespace that of @base, or a descendant owned by the user of @base? The
+ * owner has all capabilities in such a namespace anyway.
  */
 static int check_namespace(int proc, const struct facts *f, const struct dep_base *base,
 			   bool *below, struct dep_why *why)
@@ -270,7 +270,7 @@ static int check_namespace(int proc, const struct facts *f, const struct dep_bas
 	return *below ? 0 : privileged(why, "another user namespace");
 }
 
-/* Has it privileges that @base lacks? @fewer: does it lack some of @base's? */
+/* Has the process privileges that @base lacks? *@fewer: it lacks some privileges of @base. */
 static int check_against(int proc, const struct facts *f, const struct dep_base *base, bool *fewer,
 			 struct dep_why *why)
 {

@@ -143,7 +143,7 @@ void dep_slot_live(const struct dep_target *t, u32 slot, pid_t pid, u32 ns,
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	/* It may be 0 after an overflow, or invalid: the collector rejects such a serial. */
+	/* Retry if the serial is 0 after an overflow. The collector rejects an invalid serial. */
 	*serial = __atomic_fetch_add(&s->next_serial, 1, __ATOMIC_RELAXED);
 	if (!*serial)
 		*serial = __atomic_fetch_add(&s->next_serial, 1, __ATOMIC_RELAXED);

@@ -84,7 +84,7 @@ static int no_control(pid_t pid, int err, struct dep_why *why)
 				strerror(-err));
 }
 
-/* Number of its seccomp filters; kernels before 5.10 tell only whether there are any. */
+/* Return: number of the process's seccomp filters; kernels before 5.10 show only if it has any. */
 static unsigned int count_filters(pid_t pid)
 {
 	unsigned int mode = 0, n = 0;
@@ -147,7 +147,7 @@ static int take_control(struct dep_remote *r, u64 open, long kill, struct dep_wh
 /**
  * dep_remote_begin() - continue from PTRACE_EVENT_EXEC to the end of execve
  *
- * On failure the process is at one of the two stops, with its original signal mask.
+ * On failure the process is at either of these stops, with its original signal mask.
  */
 int dep_remote_begin(struct dep_remote *r, pid_t pid, int mem, struct dep_why *why)
 {
@@ -169,9 +169,10 @@ int dep_remote_begin(struct dep_remote *r, pid_t pid, int mem, struct dep_why *w
 
 /**
  * dep_remote_begin_held() - dep_remote_begin() for a process that is stopped after execve
- * @sig: signal that it was about to receive; 0: none.  SIGSTOP is what has stopped it.
+ * @sig: signal that it was about to receive; 0: none.  SIGSTOP is not queued again: it caused the
+ *	stop.
  *
- * For other processes it stays stopped; see dep_remote_continue().
+ * Other processes see it as stopped until dep_remote_continue().
  */
 int dep_remote_begin_held(struct dep_remote *r, pid_t pid, int mem, int sig, struct dep_why *why)
 {
@@ -208,7 +209,7 @@ int dep_remote_continue(struct dep_remote *r, struct dep_why *why)
 	return ret < 0 ? no_control(r->pid, (int)ret, why) : 0;
 }
 
-/* Any bytes 0f 05 will do, whatever instruction they are part of. */
+/* Find a syscall instruction: bytes 0f 05, whatever instruction they are part of. 0: none. */
 static u64 find_insn(const unsigned char *text, u64 from, u64 to)
 {
 	for (u64 i = from; i + 1 < to; i++)

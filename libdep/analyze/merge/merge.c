@@ -56,7 +56,7 @@ static int begin_segment(struct merge *m, struct stream *l)
 		return -ENOMEM;
 	l->next = NULL;
 	l->mark = l->item = 0;
-	/* A prefix is not counted, since the segment that replaces it later is. */
+	/* A prefix is not counted: the stored segment that replaces it later is. */
 	if (!l->now->prefix)
 		dep_counts_add(&m->out->counts, &l->now->counts);
 	if (stream_next_segment(l))
@@ -69,9 +69,9 @@ static int begin_segment(struct merge *m, struct stream *l)
 }
 
 /*
- * Set the stream's time to the begin of its next segment @seg. Chunks of the kernel module have no
- * begin timestamp: the first timestamp in the segment counts. If a chunk ended within a system
- * call, that call's first timestamp is lower than the begin and counts, too.
+ * Set the stream's time to the begin of its next segment @seg. A segment recorded by the kernel
+ * module has no begin timestamp: its first timestamp counts. If the segment before ended within a
+ * system call, that call's first timestamp is lower than the begin timestamp, and counts.
  */
 static int go_on_with(struct merge *m, struct stream *l, const struct dep_segment *seg)
 {
@@ -118,8 +118,8 @@ static size_t run_end(const struct stream *l)
 }
 
 /*
- * Emit the remaining items of the current run. Items that the analyzer does not consume are emitted
- * again at the thread's next timestamp.
+ * Emit the remaining items of the current run (items between two timestamps). Items that the
+ * analyzer does not consume are emitted again at the thread's next timestamp.
  */
 static int show(struct merge *m, struct stream *l)
 {

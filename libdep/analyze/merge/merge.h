@@ -17,12 +17,12 @@ struct stream {
 	struct dep_segment_items *now;
 	/* request to load @seg, or @seg + 1 if @now is set; NULL: none */
 	void *asked;
-	/* items loaded by the request @asked, taken early */
+	/* the stream's next items: a loaded segment, or a prefix (prefix.c); NULL: not loaded */
 	struct dep_segment_items *next;
 	size_t mark;				/* index of the current run in now->mark */
 	size_t item;				/* index of the next item to emit in @now */
 	bool begun;
-	/* true: the remaining items of the run are emitted at time @key */
+	/* true: the analyzer deferred the remaining items of the run; they follow at time @key */
 	bool late;
 	uint64_t key;
 	uint64_t next_seq;
@@ -36,13 +36,13 @@ struct stream {
 	uint32_t serial, slot;
 	bool over;			/* the store has all segments of the thread */
 	bool done;			/* all items of the thread have been emitted */
-	/* the beginning of the system call at the end of the prefix @now has been emitted */
+	/* @now is a prefix (prefix.c), and the beginning of its last system call was emitted */
 	bool entered;
 	/* the process ended in the system call at the end of @now: nothing follows */
 	bool ends;
 	/* earliest timestamp at which the thread can continue, or 0 */
 	uint64_t bound;
-	uint64_t peek_ns;		/* CLOCK_MONOTONIC: do not read the thread's ring earlier */
+	uint64_t peek_ns;		/* CLOCK_MONOTONIC ns at which the ring may be read again */
 };
 
 struct merge {
@@ -101,21 +101,22 @@ bool tail_is_ready(const struct merge *m);
  */
 int merge_wait(struct merge *m);
 /**
- * tail_poll() - check now and then whether the recording has ended, and switch to the complete
- * store then, whose segments can be loaded further ahead
+ * tail_poll() - at intervals, check whether the recording has ended; if so, switch to the complete
+ * store, whose segments can be loaded further ahead
  */
 int tail_poll(struct merge *m);
 /** tail_wait_complete() - wait until the store is complete; returns -ESTALE, or another error */
 int tail_wait_complete(struct merge *m);
 /**
- * merge_step_is_next() - store the time of the step of @l; -ESTALE if it comes after later steps
+ * merge_step_is_next() - store the time of the next step, which @l takes; -ESTALE if a later step
+ * has been taken, or if the thread goes on after its end
  */
 int merge_step_is_next(struct merge *m, const struct stream *l);
 void tail_close(struct merge *m);
 
 /* ---- prefix.c ---- */
 
-/** tail_is_partial() - is @l at the end of a prefix whose whole segment is stored by now? */
+/** tail_is_partial() - is @l at the end of a prefix, and has its whole segment been stored? */
 bool tail_is_partial(const struct stream *l);
 /** tail_complete_segment() - replace the prefix of @l by the stored segment */
 int tail_complete_segment(struct merge *m, struct stream *l);

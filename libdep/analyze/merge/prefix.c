@@ -34,8 +34,8 @@ static bool same_mark(const struct dep_segment_items *a, const struct dep_segmen
 }
 
 /*
- * Has @l reached the system call that its thread is in, at the end of the prefix? The beginning of
- * the call may have been emitted or not.
+ * Has @l reached the end of its prefix, which is the system call that its thread is in? The
+ * beginning of the call may have been emitted or not.
  */
 static bool is_in_call(const struct stream *l)
 {
@@ -203,8 +203,9 @@ static struct dep_segment_items *load_prefix(struct merge *m, const struct strea
 	if (dep_prefix_columns(m->store, &ring, &f->columns, &whole))
 		return NULL;
 	/*
-	 * The whole segment goes through the thread's filter later and must produce the same marks.
-	 * So the prefix goes through a copy of that filter, and both keep all timestamps.
+	 * The whole segment goes through the thread's filter later and must produce the same
+	 * timestamps (marks). So the prefix goes through a copy of that filter, and neither filter
+	 * drops timestamps.
 	 */
 	if (l->filter)
 		l->filter->peeked = seq;
@@ -249,7 +250,7 @@ int tail_peek(struct merge *m, struct stream *l)
 		return 0;
 	if (goes_on && is_more(l, p))
 		return replace(m, l, p);
-	/* A prefix with one mark may have begun earlier than its header says: see go_on_with(). */
+	/* Without a timestamp of its own a prefix has an uncertain begin: see go_on_with(). */
 	if (goes_on || p->nmarks < 2 || stream_next_segment(l)) {
 		dep_loaded_free(p);
 		return 0;

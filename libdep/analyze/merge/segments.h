@@ -71,7 +71,7 @@ uint64_t dep_segment_timestamp(struct dep_store *s, const struct dep_segment *se
 
 struct dep_loader;
 
-/** dep_loader_start() - start @jobs loader threads; with none, dep_loader_take() loads */
+/** dep_loader_start() - start @jobs loader threads; without any, dep_loader_take() itself loads */
 struct dep_loader *dep_loader_start(struct dep_store *s, unsigned int want, unsigned int jobs);
 void dep_loader_stop(struct dep_loader *l);
 /**

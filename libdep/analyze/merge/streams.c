@@ -67,7 +67,7 @@ void *stream_prefetch(struct merge *m, struct stream *l, const struct dep_segmen
 	return dep_loader_ask(m->loader, seg, l->filter, more);
 }
 
-/* Create the thread's filter with the scope that the analyzer's callback returns. */
+/* Create the thread's filter with the parameters that the analyzer's scope() callback returns. */
 int merge_begin_stream(struct merge *m, struct stream *l)
 {
 	const struct dep_process_filter *scope =

@@ -61,8 +61,8 @@ int merge_step_is_next(struct merge *m, const struct stream *l)
 }
 
 /*
- * The store is complete: let @l use the thread's @n entries of the store's segment table, @segs,
- * which no longer moves, in place of its copies of the first ones.
+ * The store is complete, and its segment table no longer moves: let @l use the thread's @n entries
+ * in that table, @segs, instead of copies.
  */
 static int finish_stream(struct merge *m, struct stream *l, const struct dep_segment *segs,
 			 size_t n)

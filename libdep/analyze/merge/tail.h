@@ -38,7 +38,7 @@ static inline uint64_t tail_now_ns(void)
 
 /** tail_stale() - set the error message to @why, with the thread of @l; returns -ESTALE */
 int tail_stale(const struct stream *l, const char *why);
-/** tail_ask_ahead() - request the next segment of @l; it replaces a prefix that was not begun */
+/** tail_ask_ahead() - request the next segment of @l, and free its prefix if that was not begun */
 void tail_ask_ahead(struct merge *m, struct stream *l);
 /** tail_take_threads() - make streams for new threads of the store, and update all streams' rows */
 int tail_take_threads(struct merge *m);
@@ -51,7 +51,7 @@ int tail_look(struct merge *m);
 
 /** tail_peek() - read the ring of @l's thread, for a first prefix or a longer one */
 int tail_peek(struct merge *m, struct stream *l);
-/** tail_has_ended() - does the thread end after the current segment, and is none of it missing? */
+/** tail_has_ended() - does the thread end after the current segment, without missing records? */
 bool tail_has_ended(const struct stream *l);
 
 #endif

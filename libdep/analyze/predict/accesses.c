@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Memory accesses in race prediction. The first pass passes them to candidates.c. In the second
- * pass each shared shadow word keeps the last accesses of each thread, from which the edges of the
- * next access are made; a candidate word also keeps all its accesses.
+ * pass each shared shadow word keeps the last accesses of each thread: edges order the next access
+ * after them. A candidate word, which may have a race, also keeps all its accesses.
  */
 #include <errno.h>
 #include <string.h>

@@ -210,7 +210,7 @@ static int add(struct finder *f, const struct predict_event *e)
 	return sp_closure_add(&f->closure, e->thread, e->at);
 }
 
-/* Make the closure leave all critical sections open that contain @e; false: it cannot. */
+/* Make the closure leave all critical sections open that contain @e; false: impossible. */
 static bool keep(struct finder *f, const struct predict_event *e)
 {
 	const struct predict_thread *t = &f->p->thread[e->thread];
@@ -235,7 +235,7 @@ static bool keep(struct finder *f, const struct predict_event *e)
 	return true;
 }
 
-/* Check the accesses @a and @b by sync-reversal. Return: 1: they race, 0: not, or an error. */
+/* Try sync-reversal (predict.h) for @a and @b. Return: 1: they race, 0: not, or an error. */
 static int reversed(struct finder *f, u64 word, const struct predict_event *a,
 		    const struct predict_event *b)
 {

@@ -85,7 +85,7 @@ static bool ordered(const struct predict_thread *t, u64 when)
 	return other < t->nclock && (when & 0xffffffffffffull) < t->clock[other];
 }
 
-/* Return: the marks of a word with conflicting accesses: @e, and one of @t now with @flags. */
+/* Return: marks of a word that was accessed as in @e, and now by @t with conflicting @flags. */
 static u8 what_of(const struct predict *p, const struct predict_thread *t,
 		  const struct predict_entry *e, u32 flags)
 {

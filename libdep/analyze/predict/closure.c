@@ -101,8 +101,8 @@ bool sp_closure_keeps(const struct sp_closure *i, u32 lock, u32 section)
 }
 
 /*
- * Section @s of @lock must end before a kept section begins that conflicts with it, since a kept
- * section is left open.
+ * A kept section contains an access of the checked pair and is left open. Section @s of @lock must
+ * end before a conflicting kept section of the lock begins.
  */
 static void end_for_kept(struct sp_closure *i, u32 lock, const struct predict_locked *s)
 {
@@ -198,8 +198,8 @@ static int add_thread(struct sp_closure *i, u32 thread)
 			continue;
 		need(i, t->late_events[k].other, t->late_events[k].need, 0);
 		/*
-		 * Late events became known after later events of the recording: its order is too
-		 * uncertain to reverse critical sections.
+		 * Late events were passed in after events that must follow them: the recorded order
+		 * is too uncertain to reverse critical sections.
 		 */
 		i->impossible |= i->reversal;
 	}

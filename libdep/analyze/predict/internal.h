@@ -34,7 +34,7 @@ struct predict_edges {
 	u32 n, room;
 };
 
-/** struct predict_order - edges of a thread; by[]: index of the other thread */
+/** struct predict_order - edges of a thread; by[i]: its edges to thread i */
 struct predict_order {
 	struct predict_edges *by;
 	u32 n;
@@ -59,9 +59,9 @@ struct predict_thread {
 	u32 nclock;
 	/* number of the struct predict_set with the locks that the thread holds now */
 	u32 set;
-	/* needs: a closure with an event contains the events that it needs */
+	/* edges to needed events: a closure that contains an event contains these, too */
 	struct predict_order hard;
-	/* recorded order, which a witness keeps between events that are both in the closure */
+	/* edges of the recorded order: a witness (predict.h) keeps it for events of the closure */
 	struct predict_order soft;
 	struct predict_late_event *late_events;
 	u32 nlate_events, late_events_room;
@@ -236,7 +236,7 @@ int predict_soft(struct predict *p, u32 thread, u64 at, u32 other, u64 need, u32
 /** struct sp_closure - sync-preserving closure: the first cut[i] events of each thread i */
 struct sp_closure {
 	struct predict *p;
-	/* sync-reversal: the kept sections come after all other sections of their locks */
+	/* true: sync-reversal, in which sections in @keep follow all others of their locks */
 	bool reversal;
 	u64 *cut;
 	/* by thread: code place of the last event in the closure; 0: none */
@@ -245,7 +245,7 @@ struct sp_closure {
 	u32 *taken;
 	struct predict_open {
 		u64 turn;
-		u32 *v;		/* sections in the closure whose ends it need not contain */
+		u32 *v;		/* sections in the closure that may stay without their ends */
 		u32 n, room;
 		/* index + 1 of the last section in the closure, and of the last one for writing */
 		u32 last, last_write;

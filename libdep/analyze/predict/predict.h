@@ -50,7 +50,7 @@ struct predict_sync {
 	struct predict_need {
 		/* by thread: an acquire needs the first @need events of that thread */
 		u64 need;
-		u64 seen;	/* that thread's last acquire is before its event @seen; 0: none */
+		u64 seen;	/* number of that thread's events up to its last acquire; 0: none */
 		u32 place;
 	} *v;
 	u32 n;
@@ -68,7 +68,7 @@ void predict_stop(struct predict *p);
 bool predict_stopped(const struct predict *p);
 
 /*
- * Events. @place is the caller's number of a place in the code, which steps of a witness have.
+ * Events. @place is the caller's number of a code place, which is reported in steps of a witness.
  * Event A needs event B if in each order that contains A, B comes before A.
  */
 

@@ -147,7 +147,7 @@ static int release(struct predict *p, struct predict_sync *s, u32 other, u64 nee
 	return err;
 }
 
-/* Order the release after earlier acquires of @s, which did not see it: a witness keeps this. */
+/* Let a witness keep the release after earlier acquires of @s, which did not see it. */
 static int behind_acquires(struct predict *p, u32 thread, const struct predict_sync *s, u32 place)
 {
 	int err = 0;

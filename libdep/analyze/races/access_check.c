@@ -125,7 +125,7 @@ static int room_for(struct race_detector *d, u32 n)
 	return -ENOMEM;
 }
 
-/* The accesses of the history before the current access. */
+/* The access history before the current access. */
 struct old {
 	u32 n, flags;
 	const u64 *when;

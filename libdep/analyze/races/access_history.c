@@ -3,7 +3,7 @@
 
 #include "access_history.h"
 
-#define SMALL		8u	/* units; larger histories are not put into gaps */
+#define SMALL		8u	/* maximum units of a history that is put into a free gap */
 #define CHUNK_SIZE	((size_t)RACE_ARENA * RACE_UNIT)
 
 static u32 units_of(u32 info)
@@ -152,7 +152,7 @@ static void each(struct access_histories *s, void (*f)(void *, u32, struct acces
 	u32 c, u, end, units;
 	struct access_history *state;
 
-	/* Mark the rest of the current gap as free, so that the walk skips it. */
+	/* Mark the rest of the current gap as free, so that this walk over all memory skips it. */
 	set_free(s, s->hole, s->hole_end - s->hole);
 	for (c = 0; c < s->nchunks; c++) {
 		if (!s->chunk[c])

@@ -3,8 +3,8 @@
 
 #include "clock_history.h"
 
-#define POINT_EVERY	1024u	/* number of logged changes after which a point is added */
-#define MANY		64u	/* more changes in one version are replaced by a point */
+#define POINT_EVERY	1024u	/* changes after which a point (a copy of the vector) is added */
+#define MANY		64u	/* if a version has more changes, a point replaces them */
 
 static int add_point(struct race_mem *m, struct race_history *h, u32 version,
 		     struct race_vec *vec)

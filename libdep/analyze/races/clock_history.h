@@ -25,7 +25,7 @@ bool race_history_rewind(struct race_mem *m, struct race_history *h);
 /**
  * race_history_flush() - complete the changes that led to @vec, the vector from @version on
  * @before: number of changes in the log before them
- * @whole: add a point in any case; otherwise only to replace many changes
+ * @whole: add a point (a copy of @vec) in any case; otherwise only after many changes
  *
  * Return: 0 or -ENOMEM.
  */
@@ -46,7 +46,8 @@ int race_history_join(struct race_mem *m, const struct race_history *h, u32 vers
 
 /**
  * race_history_prune() - remove everything that no lookup needs
- * @named: the versions that can be looked up, ascending, in the low halves; later ones are removed
+ * @named: the versions that can be looked up, ascending, in the low 32 bits of the elements; later
+ *	versions are removed
  * @scratch: a zeroed element for each thread; zeroed again on return
  */
 void race_history_prune(struct race_mem *m, struct race_history *h, const u64 *named, size_t n,

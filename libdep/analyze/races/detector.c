@@ -439,7 +439,7 @@ static inline int access_word(struct race_detector *d, struct race_access_ctx *n
 	return ret;
 }
 
-/* Access all bytes that @j reads, or all that it writes, depending on now->flags. */
+/* Make the reads, or the writes, among the merged accesses @j, depending on now->flags. */
 static int check_page_accesses(struct race_detector *d, struct race_access_ctx *now,
 			       struct race_page *page, const struct dep_page_accesses *j)
 {
@@ -466,7 +466,7 @@ void race_fetch_page(struct race_detector *d, const struct dep_page_accesses *j)
 		__builtin_prefetch(&page->cell[__builtin_ctzll(words) * 8]);
 }
 
-/* Prefetch the thread-local entries of all words that @j accesses. */
+/* Prefetch the thread-local entries of all words in the merged accesses @j. */
 static void fetch_owns(const struct race_detector *d, const struct race_page *page,
 		       const struct dep_page_accesses *j)
 {

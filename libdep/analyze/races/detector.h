@@ -93,7 +93,7 @@ struct race_access {
 
 struct race_found {
 	struct race_access prior, current;
-	u64 address;		/* first address of the bytes in common, or of some of them */
+	u64 address;		/* first address of the racy bytes of this report */
 	u32 size;
 };
 

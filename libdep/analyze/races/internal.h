@@ -38,11 +38,11 @@ enum race_life { RACE_LIVES, RACE_ENDED, RACE_JOINED };
 struct race_thread {
 	struct race_clock clock;
 	struct race_history history;
-	/* first epoch after the thread's last release: clocks of other threads are below this */
+	/* first epoch after the thread's last release; other threads' clocks have earlier ones */
 	u64 since;
 	u32 context;		/* unique number of the thread and its interval */
 	enum race_life life;
-	struct race_sub_epoch *stamp;	/* hash table, by the low bits of the site's number */
+	struct race_sub_epoch *stamp;	/* hash table of sub-epochs, by low bits of the site */
 	u32 stamps;			/* size of @stamp, a power of two, or 0 */
 };
 
@@ -130,7 +130,7 @@ static inline bool race_same_interval(u64 a, u64 b)
 int race_fail(struct race_detector *d, int ret);
 
 /**
- * race_begin_interval() - begin an interval of @t; @release: because a release published the last
+ * race_begin_interval() - begin an interval of @t; @release: a release has published the last one
  */
 int race_begin_interval(struct race_detector *d, struct race_thread *t, bool release);
 

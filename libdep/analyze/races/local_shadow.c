@@ -116,7 +116,7 @@ static bool take_apart(const struct race_detector *d, const struct race_access_c
 			p->read = at > p->read ? at : p->read;
 		}
 	}
-	/* An entry has no order of writes, so it cannot have own writes and others' accesses. */
+	/* An entry stores no order of writes: no byte has both own writes and others' accesses. */
 	return !p->wrote || !p->n;
 }
 

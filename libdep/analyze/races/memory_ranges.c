@@ -76,7 +76,7 @@ static bool is_at_work(const struct race_detector *d, u32 id)
 	return false;
 }
 
-/* Call race_ops.forgotten for the bytes @mask of the shadow word at @address that need it. */
+/* Call race_ops.forgotten for those bytes @mask of the word at @address that are in use. */
 static void tell_forgotten(const struct race_detector *d, u32 id, u32 mask, u64 address)
 {
 	struct access_history *s = id ? access_histories_get(&d->states, id) : NULL;
@@ -169,7 +169,8 @@ static int forget(struct race_detector *d, u64 first, u64 last)
 		return page ? forget_page(&c, from, page) : 0;
 	}
 	/*
-	 * Pages stay if there are watched bytes. Otherwise only race_ops.forgotten is called here.
+	 * If bytes are watched, no page is freed, and this is all. Otherwise it is needed only for
+	 * race_ops.forgotten, and whole pages are freed below.
 	 */
 	if (d->watched || d->ops.forgotten) {
 		ret = race_shadow_each(&d->shadow, from, to, forget_page, &c);

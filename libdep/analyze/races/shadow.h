@@ -25,7 +25,8 @@
 /**
  * struct race_page - shadow of 4 KiB of the program's memory
  * @cell: by word: id of an access history, or a thread-local entry (local_shadow.h)
- * @settled: number of entries that were flushed; no more are made after RACE_SETTLED_MAX
+ * @settled: number of thread-local entries that were turned back into histories; no more entries
+ *	are made after RACE_SETTLED_MAX
  *
  * The other fields do not exist with race_shadow.untimed:
  * @each: by word: time of the last write; NULL: that time is time[of[word]]
@@ -82,8 +83,8 @@ static inline u64 race_page_wrote(const struct race_page *page, u32 i)
 }
 
 /**
- * race_page_write_slowly() - race_page_write() at a time unlike page->time[page->last]; page->each
- * is NULL
+ * race_page_write_slowly() - race_page_write() for a page without @each, if @when is not
+ * page->time[page->last]
  */
 int race_page_write_slowly(struct race_mem *m, struct race_page *page, u32 i, u64 when);
 

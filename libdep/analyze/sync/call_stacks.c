@@ -29,7 +29,8 @@ static int push(struct sync_thread *t, u64 pc, u64 sp)
 }
 
 /*
- * Remember a jump that may be a tail call: then the stack pointer is that of the function's entry.
+ * Remember a jump that may be a tail call: one at which the stack pointer is as at the entry of
+ * the function.
  */
 static void note_jump(struct sync_thread *t, const struct dep_call *c)
 {

@@ -12,7 +12,7 @@
 #define F_DUPFD			0
 #define F_DUPFD_CLOEXEC		1030
 
-/* Does the call use the descriptor in its first argument? *@second: another one used, or -1. */
+/* Does the call use the descriptor in its first argument? *@second: a second descriptor, or -1. */
 static bool uses(const struct adept_ev_syscall *c, s64 *second)
 {
 	*second = -1;

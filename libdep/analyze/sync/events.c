@@ -158,7 +158,7 @@ static int reference(struct sync_events *f, struct sync_thread *t, const struct 
 	 */
 	if (code != DEP_CODE_LOADER && (!t->in_library || code == DEP_CODE_THREADS))
 		err = sync_access(t, r->pc, r->addr, r->size, flags);
-	/* Only after the access, which its own release or acquire does not order. */
+	/* After the access: a release must include it, and an acquire must not order it. */
 	return !err && then ? each_word(t, r->addr, r->size, then) : err;
 }
 

@@ -12,13 +12,13 @@
 
 /* In larger blocks only the bytes that were accessed count as freed, which saves shadow memory. */
 #define ALL_OF_IT	(1u << 20)
-/* In larger parts not_shown_again() adds only the bytes that were accessed to the candidates. */
+/* In larger parts only the accessed bytes become candidates (bytes for the exact passes). */
 #define EXACTLY		(16u << 20)
 
 /*
- * A free releases to allocations at unknown addresses, once there are such. Not in the first pass,
- * in which the thread's interval continues: without this order it finds more candidates, which is
- * harmless.
+ * Once the program allocates at unknown addresses, each free releases to these allocations. The
+ * first pass omits that, since the thread's filter begins no interval here. Without this order it
+ * finds more candidates, which is harmless.
  */
 static int given_back(struct sync_thread *t)
 {

@@ -115,7 +115,7 @@ void sync_functions_left(struct sync_thread *t, u64 pc)
 	struct sync_calls *c = &t->calls;
 	u64 inner = c->frame[c->n - 1].pc;
 
-	/* If program code runs, a library's function was left; the program's own may not be. */
+	/* Program code runs outside of a library's function, but maybe inside the program's own. */
 	if (sync_code(t->sync, t->image, inner) == DEP_CODE_PROGRAM ||
 	    sync_code(t->sync, t->image, pc) != DEP_CODE_PROGRAM)
 		return;

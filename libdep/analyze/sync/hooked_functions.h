@@ -10,7 +10,7 @@
 /** sync_function() - @t enters a hooked function, or is at the return address of a call of one */
 int sync_function(struct sync_thread *t, const struct dep_function_call *f);
 /**
- * sync_functions_left() - called while @t is muted and the code at @pc accesses memory
+ * sync_functions_left() - the code at @pc accesses memory while @t's accesses are dropped (muted)
  *
  * The C library's hooked functions do not call the program. So if program code runs, the thread has
  * left them by a jump.
@@ -20,10 +20,10 @@ void sync_functions_left(struct sync_thread *t, u64 pc);
  * sync_functions_signal() - a signal handler begins: its accesses are outside of hooked functions
  */
 void sync_functions_signal(struct sync_thread *t, u32 signo);
-/** sync_functions_locked() - a locked instruction changed the word at detector address @place */
+/** sync_functions_locked() - a locked instruction changed the word at @place, see sync_at() */
 void sync_functions_locked(struct sync_thread *t, u64 place);
 /**
- * sync_functions_cancelled() - program code runs after @t.calls.relocked was set
+ * sync_functions_cancelled() - program code runs after a cancelled wait locked the mutex again
  *
  * A thread cancelled in a condition wait locks the mutex and then runs its cleanup handlers, all
  * within a signal handler that never returns.

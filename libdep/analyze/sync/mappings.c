@@ -235,8 +235,8 @@ int sync_maps_inherit(struct sync_maps *to, const struct sync_maps *from)
 }
 
 /*
- * Map the regions for @m before leaving them for @p, so that they are not forgotten in between. The
- * child's count of anonymous mappings starts at 0, since they are numbered per image.
+ * Add all mappings to @m before removing the inherited ones from @p, so that no region becomes
+ * unused in between. The child's count of anonymous mappings starts at 0: it is kept per image.
  */
 int sync_maps_take(struct sync_image *m, struct sync_maps *from, struct sync_process *p)
 {

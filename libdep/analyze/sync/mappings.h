@@ -81,13 +81,14 @@ int sync_maps_gone(struct sync_image *m);
 int sync_maps_call(struct sync_thread *t, const struct adept_ev_syscall *c);
 
 /**
- * sync_place() - get the detector address of @address in an image that is in a group
+ * sync_place() - translate @address in an image of a group to the detector's address space
  * @left: NULL, or the number of bytes from @address on; reduced to those that are contiguous in the
  *	detector's address space, too
  */
 u64 sync_place(const struct sync_image *m, u64 address, u64 *left);
 /**
- * sync_address() - inverse of sync_place(): the present or former address of @place in @m; 0: none
+ * sync_address() - inverse of sync_place(): get the address at which @m maps or has mapped the
+ * detector address @place; 0: none
  */
 u64 sync_address(const struct sync_image *m, u64 place);
 

@@ -31,7 +31,7 @@ struct sync_facts *sync_facts_of(struct sync_events *f, u32 process)
 		.locked = &s->locked,
 		.spin_words = &s->spin_words,
 		.counters = &s->counters,
-		/* Live analysis reports code locations, which merged accesses do not have. */
+		/* Do not merge accesses in live analysis: it reports their code locations. */
 		.singly = f->options->found,
 	};
 	s->next = f->scopes;
@@ -48,7 +48,7 @@ const struct dep_process_filter *sync_facts_note(struct sync_events *f, u32 proc
 	return s ? &s->seen : NULL;
 }
 
-/* Includes words that no locked instruction accesses: those of futexes and thread ends. */
+/* This includes words that order threads without locked instructions: of futexes, thread ends. */
 int sync_facts_learn_process(struct sync_process *p)
 {
 	const struct sync_object *o;
@@ -100,7 +100,7 @@ int sync_facts_want(struct sync_events *f)
 		if (!err)
 			err = want_known(f, s);
 		s->seen.wanted = &s->wanted;
-		/* A group of processes gets all accesses. */
+		/* In a group of processes that share memory, any word may race. */
 		none &= !s->raced.words && !(f->shares && f->shares->nimages);
 		if (s->raced.lost || s->locked.lost || s->spin_words.lost)
 			err = sync_no_memory();

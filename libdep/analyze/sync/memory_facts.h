@@ -38,7 +38,7 @@ int sync_facts_learn_process(struct sync_process *p);
  */
 int sync_facts_learn(struct sync_events *f);
 /**
- * sync_facts_want() - make the next pass get the words that may race and the words that order
+ * sync_facts_want() - make the next pass get the words that may race, and those that order threads
  *
  * Return: 0; 1 if no word may race; or -ENOMEM.
  */

@@ -37,8 +37,8 @@ void sync_thread_logs_again(struct sync_events *f);
 void sync_thread_logs_free(struct sync_events *f);
 
 /*
- * Without prediction, do not call sync_predict_note(), _flush() and _report(); the others do
- * nothing.
+ * Without prediction, do not call sync_predict_note(), sync_predict_flush() and
+ * sync_predict_report(); the other functions do nothing then.
  */
 
 /** sync_predict_note() - the code at @pc accesses memory; only call it with prediction */
@@ -64,7 +64,7 @@ bool sync_in_lock(const struct sync_thread *t, u64 address);
 
 /** sync_predict_place() - get the place of the outermost @depth entries of @t's call stack */
 u32 sync_predict_place(struct sync_thread *t, u32 depth);
-/** sync_predict_lock_place() - get the place of the call @f, which locks */
+/** sync_predict_lock_place() - get the place (call stack number) of the locking call @f */
 u32 sync_predict_lock_place(struct sync_thread *t, const struct sync_frame *f);
 /** sync_function_at_hand() - get the hooked function that @t is in; NULL: none */
 const struct sync_frame *sync_function_at_hand(const struct sync_thread *t);

@@ -149,7 +149,7 @@ static struct sync_process *process_for(struct sync_events *f, struct sync_image
 	return m->grouped ? p : sync_process_of(f, m->serial);
 }
 
-/* Set the process, facts and number of @m. Return: 0; other: no memory. */
+/* Set the process, facts and number of @m. Return: 0; any other value: no memory. */
 static int settle(struct sync_events *f, struct sync_image *m)
 {
 	m->process = process_for(f, m);

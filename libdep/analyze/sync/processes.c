@@ -17,7 +17,7 @@ static void note_raced(void *arg, const struct race_found *found)
 	dep_word_set_add(&p->scope->raced, found->address, found->size);
 }
 
-/* The same in live analysis, which also reports each pair of code locations at once. */
+/* Callback in live analysis: as note_raced(), and keep the race to be reported at once. */
 static void tell_raced(void *arg, const struct race_found *found)
 {
 	struct sync_process *p = arg;

@@ -4,8 +4,8 @@
  *
  * The thread registers a list head, struct robust_list_head, with the kernel. The list's contents
  * are not recorded, but the writes to its head are. To lock, the C library writes list_op_pending,
- * locks the word, writes the list, and clears list_op_pending. To unlock, it writes both before it
- * unlocks.
+ * locks the word, writes the list, and clears list_op_pending. To unlock, it writes list_op_pending
+ * and the list before it unlocks the word.
  */
 #include <stddef.h>
 #include <linux/futex.h>

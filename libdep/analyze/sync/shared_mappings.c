@@ -69,7 +69,7 @@ static int by_number(const void *x, const void *y)
 }
 
 /*
- * Is the memory that the @n mappings @v map shared: are there at least two, one of them writable?
+ * The @n mappings @v map the same memory. Do they share it: are there two, and is one writable?
  */
 static bool is_shared(const struct sync_shared_map *v, size_t n)
 {

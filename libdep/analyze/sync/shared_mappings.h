@@ -39,7 +39,7 @@ struct sync_shared_map {
 struct sync_shared_maps {
 	struct sync_shared_map *v;
 	size_t n, room;
-	struct sync_index index;	/* exists until sync_shared_maps_resolve() */
+	struct sync_index index;	/* index of @v; freed by sync_shared_maps_resolve() */
 	u32 *image;		/* serials of the images that share memory, sorted */
 	size_t nimages;
 };

@@ -34,8 +34,8 @@
 #define SYNC_OBJECT		RACE_USER3	/* access to a pthreads object as a whole */
 
 /*
- * The race detector also tracks file descriptors and pthreads objects as a whole.  Their addresses in
- * the detector have one of these bits set, which no address of a program has.
+ * The race detector also tracks file descriptors, and pthreads objects as a whole.  Their detector
+ * addresses have one of these bits set, which no address of a program has.
  */
 #define SYNC_DESCRIPTORS	(1ull << 62)
 #define SYNC_OBJECTS		(1ull << 61)
@@ -134,7 +134,7 @@ struct sync_frame {
 	/* number of entries of sync_thread.stack at the call, the call included */
 	u32 depth;
 	u64 arg[DEP_FUNCTION_ARGS];
-	u64 again;			/* dep_call_values.again of the call */
+	u64 again;			/* bytes of a block that are new for the filter */
 };
 
 /** struct sync_calls - calls of hooked functions that have not returned, outermost first */
@@ -142,7 +142,7 @@ struct sync_calls {
 	struct sync_frame *frame;
 	u32 n, room, level;
 	u32 cancelling;		/* level of a signal handler that may cancel the thread; 0: none */
-	/* at that level, the mutex of the interrupted condition wait has been locked again */
+	/* at level @cancelling, the mutex of the interrupted condition wait is locked again */
 	bool relocked;
 	u32 nread;		/* number of read-write locks held for reading */
 	u64 read[SYNC_HELD_LOCKS];
@@ -184,7 +184,7 @@ struct sync_image {
 	/* in the group of images that share memory, see shared_mappings.h */
 	bool grouped;
 	bool multi;		/* the image has had more than one thread */
-	bool locks;		/* the image has locked files */
+	bool locks;		/* the image has used file locks */
 	/* number of threads that run, and of created threads that have not begun */
 	u32 alive, created;
 	u32 seen;		/* number of threads that have begun, the ended ones included */
@@ -225,7 +225,7 @@ struct sync_thread {
 	u64 was_in_library;
 	/* child of vfork(): has its parent's memory, but its own descriptors */
 	bool vforked;
-	/* The locked instruction being executed. */
+	/* @locked: in a locked instruction, at @locked_pc; @wrote: that changes memory */
 	bool locked, wrote;
 	u64 locked_pc, locked_at;
 	u32 locked_size;
@@ -446,11 +446,11 @@ void sync_images_free(struct sync_events *f);
 /* ---- mappings.c ---- */
 
 /**
- * sync_address_of() - get the address in @m of @place, a detector address of memory or an object
+ * sync_address_of() - get the address in @m of the memory or object with detector address @place
  */
 u64 sync_address_of(const struct sync_image *m, u64 place);
 
-/** sync_at() - get the detector address of @address in @t's image */
+/** sync_at() - translate @address in @t's image to the detector's address space (mappings.h) */
 static inline u64 sync_at(const struct sync_thread *t, u64 address)
 {
 	return t->image->grouped ? sync_place(t->image, address, NULL) : address;
@@ -510,9 +510,9 @@ int sync_call_leave(struct sync_thread *t, const struct adept_ev_syscall *c, u64
 
 /* ---- spin_wait.c ---- */
 
-/** sync_wait_access() - add a plain access by the program's code to @t's round */
+/** sync_wait_access() - add a plain access by program code to @t's round (since it last slept) */
 void sync_wait_access(struct sync_thread *t, const struct dep_ref *r);
-/** sync_wait_page() - add merged accesses to @t's round; none of their words becomes a spin word */
+/** sync_wait_page() - add merged accesses to @t's round; their words do not become spin words */
 void sync_wait_page(struct sync_thread *t, const struct dep_page_accesses *j);
 /** sync_wait_call() - a system call has ended; if it slept, it ends @t's round */
 int sync_wait_call(struct sync_thread *t, const struct adept_ev_syscall *c);
@@ -536,7 +536,7 @@ void sync_poll_slept(struct sync_thread *t);
 
 /** sync_robust_list() - @t registered the list head at @head by set_robust_list() */
 void sync_robust_list(struct sync_thread *t, u64 head);
-/** sync_robust_write() - @t wrote plainly to its list head, at detector address @address */
+/** sync_robust_write() - @t wrote plainly to its list head, at @address in the detector */
 void sync_robust_write(struct sync_thread *t, u64 address);
 /** sync_robust_locked() - a locked instruction of @t changed @word (address / 4) */
 void sync_robust_locked(struct sync_thread *t, u64 word);
