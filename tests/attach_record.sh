@@ -94,8 +94,8 @@ if have setarch; then
 		references part "$process" >part.refs
 		n=$(wc -l <part.refs)
 		[ "$n" -gt 10000 ] && tail -n "$n" whole.refs | cmp -s - part.refs &&
-			pass "process $process: the references are the last $n of a whole recording" ||
-			fail "process $process: $n references, not the last of a whole recording"
+			pass "process $process: all $n references are as in a whole recording" ||
+			fail "process $process: its $n references are not the last of a whole recording"
 	done
 	"$DEPCTL" ls part >ls.out
 	is "how it was recorded" "$(grep -c '^process [0-9]* *attach ' ls.out)" 1

@@ -165,6 +165,8 @@ fail:
 
 void file_update(struct session_file *f, struct session *s)
 {
+	struct dep_base base = s->target.base;
+
 	f->pid = s->pid;
 	f->launched = s->launched;
 	f->exit_reported = s->exit_reported;
@@ -175,9 +177,9 @@ void file_update(struct session_file *f, struct session *s)
 	f->store_dev = s->store_dev;
 	f->store_ino = s->store_ino;
 	/* Write the base privileges once; set `known` last: a partial base must not be used. */
-	if (!f->base.known && s->target.base.known) {
-		f->base = s->target.base;
-		f->base.known = 0;
+	if (!f->base.known && base.known) {
+		base.known = 0;
+		f->base = base;
 		__atomic_store_n(&f->base.known, 1, __ATOMIC_RELEASE);
 	}
 	session_totals(s, &f->totals);

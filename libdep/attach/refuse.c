@@ -136,8 +136,9 @@ static long sharing_child(pid_t pid, int proc, const char *tid)
 }
 
 /*
- * A parent or child that runs in the process's memory, by clone(2) with CLONE_VM; 0: none.  It would
- * meet changed code without being traced.  A vfork child is waited for when threads are stopped.
+ * A parent or child that runs in the process's memory, by clone(2) with CLONE_VM; 0: none.  It
+ * would meet changed code without being traced.  A vfork child is waited for when threads are
+ * stopped.
  */
 static long sharing_process(pid_t pid, int proc, long parent)
 {
@@ -166,9 +167,11 @@ int refuse_sharing(pid_t pid, int proc, struct dep_why *why)
 	if (!read_status(proc, "status", &f))
 		return dep_inject_error(why, ESRCH, "There is no process %d.", pid);
 	other = sharing_process(pid, proc, f.parent);
-	return other ? dep_inject_error(why, EAGAIN, "Process %d runs in the same memory as process "
-					"%ld; only one that has its memory for itself can be "
-					"recorded.", pid, other) : 0;
+	if (!other)
+		return 0;
+	return dep_inject_error(why, EAGAIN, "Process %d runs in the same memory as process %ld; "
+				"only one that has its memory for itself can be recorded.", pid,
+				other);
 }
 
 static int traced(pid_t pid, long tracer, struct dep_why *why)

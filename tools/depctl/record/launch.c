@@ -63,7 +63,7 @@ static int attach(struct record_launch *l, const struct record_options *o)
 	if (ret)
 		warn("%s", *l->native.text ? l->native.text : strerror(-ret));
 	else if (!o->quiet)
-		warn("recording process %d: %u thread%s were stopped for %.3f ms; Ctrl-C ends the "
+		warn("recording process %d: %u thread%s stopped for %.3f ms; Ctrl-C ends the "
 		     "recording", o->pid, cost.threads, cost.threads == 1 ? "" : "s",
 		     (double)cost.stop_ns / 1e6);
 	return ret;
