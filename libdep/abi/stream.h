@@ -166,7 +166,7 @@ struct adept_run {
 	u64 pc;
 	u32 ninsns;
 	u16 function;		/* enum dep_function (dep/functions.h) that begins at pc, or 0 */
-	u16 returns;		/* 1: pc is a return site of hooked functions */
+	u16 returns;		/* 1: calls of hooked functions return to pc */
 };
 
 /**
@@ -188,7 +188,7 @@ struct adept_desc_frag {
 
 /* Kind of the code in the code cache from adept_code_place.off on. */
 enum adept_code_kind {
-	/* copies of the instructions from insn on; a TLS slot replaces r15 */
+	/* copies of the instructions from insn on; r15 can be replaced by its slot in TLS */
 	ADEPT_CODE_COPY,
 	/* code for instruction insn: value stores, its replacement, or its branch */
 	ADEPT_CODE_ADDED,
@@ -206,10 +206,13 @@ struct adept_code_place {
 };
 
 /**
- * struct adept_desc_translation - code of a fragment in the cache, as built; links change later
+ * struct adept_desc_translation - code of a fragment in the code cache, as first built
+ *
+ * Jumps between fragments are patched later, without a new descriptor.
  *
  * Followed by adept_code_place[nplaces], sorted by offset, the first at 0; the bytes of the hot
- * part and those of the cold part without gaps; zero padding to a multiple of 8.
+ * part (main code) and of the cold part (exit stubs, literals) without gaps; zero padding to a
+ * multiple of 8.
  */
 struct adept_desc_translation {
 	struct adept_desc h;
