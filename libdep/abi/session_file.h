@@ -220,9 +220,9 @@ enum adept_slot_state {
  * collector (inject/).
  *
  * Only the process changes the state from NONE; only the collector changes it from REQUEST and
- * FAILED.  The collector changes READY when the tracer stops the thread after execve.  If the thread
- * was a vfork child, its parent may change READY before: it continues as soon as the child has left
- * the shared memory.
+ * FAILED.  The collector changes READY when the tracer stops the thread after execve.  If the
+ * thread was a vfork child, its parent may change READY before that: the parent continues as soon
+ * as the child has left the shared memory.
  */
 enum adept_exec_state {
 	ADEPT_EXEC_NONE,

@@ -188,7 +188,7 @@ struct adept_desc_frag {
 
 /* Kind of the code in the code cache from adept_code_place.off on. */
 enum adept_code_kind {
-	/* copies of the instructions from insn on; r15 can be replaced by its slot in TLS */
+	/* copies of the instructions from insn on; a slot in the TLS block may replace r15 */
 	ADEPT_CODE_COPY,
 	/* code for instruction insn: value stores, its replacement, or its branch */
 	ADEPT_CODE_ADDED,

@@ -117,13 +117,15 @@ struct tls {
 	u32 parent_process;	/* serial of the process that forked this one */
 	u64 created_at;		/* application pc of the clone that created this thread */
 	u64 blocked_mask;	/* signal mask to set when a new thread starts */
-	u32 own_process;	/* vfork child: another process in its parent's memory */
-	struct adept_attached *attached; /* state of a thread older than the engine, or NULL */
-	s64 interrupted_call;	/* with @attached: system call to continue, or -1 */
+	u32 own_process;	/* 1: vfork child, another process in its parent's memory */
+	/* the injector's data about a thread that is older than the engine, or NULL */
+	struct adept_attached *attached;
+	s64 interrupted_call;	/* with @attached: number of the system call to continue, or -1 */
 	u32 clear_handlers;	/* 1: created with CLONE_CLEAR_SIGHAND, so reset signal handlers */
 	struct group *group;	/* the threads of the same process (thread_list.h) */
 	u32 stop_state;		/* enum stop_state */
-	u32 marked;		/* 1: ring_put_thread_end() has put an end event at pp */
+	/* 1: ring_put_thread_end() has written an end event at the record pointer */
+	u32 marked;
 	u32 strict;		/* 1: the thread is in seccomp's strict mode (os/seccomp.c) */
 };
 

@@ -56,14 +56,15 @@ enum state_kind {
 	STATE_IND_CALL,
 	STATE_IND_CALL_TAG,
 	/*
-	 * exit arg is a return by the shared path, not done yet; rcx in TLS_IND0, exit id not
-	 * stored
+	 * exit arg is a return through the shared code of translate/returns.c, not done yet; rcx in
+	 * TLS_IND0, exit id not stored
 	 */
 	STATE_RET_IND,
 	STATE_RET_IND_TAG,
 	/*
 	 * In the kinds from here on, the thread is at a record boundary.  "Pc in rcx": register rcx
-	 * has the application's pc.
+	 * has the application's pc.  "Rsp is 8 too low": a native call has pushed a cache address,
+	 * which is not part of the application's state.
 	 */
 	/* pc in rcx; the application's rcx is in TLS_IND0, 8 bytes must still be popped */
 	STATE_RET_RCX,
@@ -89,7 +90,7 @@ enum state_kind {
 	STATE_LAND_LOOP,
 	/* landing stub: rcx is the branch's target - pc of the stub */
 	STATE_LAND_CMP,
-	/* landing stub after a match: the application at the stub's pc; rcx and rdx in TLS_IND* */
+	/* landing stub after a match: the application is at the stub's pc; rcx, rdx in TLS_IND* */
 	STATE_LAND_OK,
 	/* literals, which are never executed */
 	STATE_DATA,

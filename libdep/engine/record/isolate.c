@@ -128,8 +128,8 @@ static void take_own_page(struct adept_session *own)
 	own->native_images = own->native_privileged = 0;
 	own->lost_descriptors = 0;
 	/*
-	 * When the collector or the holder dies, the kernel marks only the robust futexes in the
-	 * session's page; the domain must rely on heartbeat_ns.
+	 * When the collector or the fd store holder dies, the kernel marks only the robust futexes
+	 * in the session's page; the domain must rely on heartbeat_ns.
 	 */
 	own->collector = own->holder = 0;
 	own->collector_waits = 0;

@@ -85,7 +85,7 @@ void ring_event(struct tls *t, u32 id, const void *payload, u32 size);
 void ring_record_context(struct tls *t, u64 pc);
 /** ring_has_room() - whether the current chunk has room for @bytes more bytes */
 int ring_has_room(struct tls *t, u32 bytes);
-/** ring_guard_hit() - whether @addr is in the guard behind @t's chunk */
+/** ring_guard_hit() - whether @addr is in the guard after @t's chunk */
 int ring_guard_hit(const struct tls *t, u64 addr);
 /**
  * ring_call_begin() - publish the system call that the thread will make (struct adept_call)
