@@ -139,9 +139,9 @@ static u8 *write_gs_base(struct tls *t, const struct x86_insn *in, u64 next)
 }
 
 /*
- * Whether code at @pc can be translated now, though it could not when the trap fragment was built.
- * The engine is not notified if a mapping becomes executable that was not before.  If the code can
- * be translated, kill the trap fragment.
+ * Whether code at @pc can be translated now, though it could not when the trap fragment there was
+ * built, which only raises the fault.  The engine is not notified if a mapping becomes executable
+ * that was not before.  If the code can be translated, kill the trap fragment.
  */
 static int has_come(u64 pc)
 {

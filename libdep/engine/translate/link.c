@@ -60,7 +60,7 @@ void exit_link(struct exit *x, struct frag *to)
 	if (!near(field, target)) {
 		target = veneer(field, target, !x->thunk);
 		if (!target) {
-			/* A full arena still has a reserve for 4,096 such jumps. */
+			/* Rare: even a full arena has a reserve for 4,096 jumps to other arenas. */
 			if (!x->thunk)
 				fatal("code cache arena has no room for a jump to another arena");
 			exit_unlink(x);

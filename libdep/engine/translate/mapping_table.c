@@ -50,7 +50,7 @@ static void take_out(u32 i)
 	memmove(&table[i], &table[i + 1], (n - i) * sizeof(table[0]));
 }
 
-/* Remove an entry that is needed only for the name of a mapping.  Return: 0 if there is none. */
+/* Remove an entry that is kept only for its file's name.  Return: 0 if there is none. */
 static int evict(void)
 {
 	for (u32 i = 0; i < n; i++) {
