@@ -57,7 +57,7 @@
 
 /*
  * Numbers of process slots, thread slots, exit ids and serials that a process reserves for its
- * domain when it isolates itself (record/isolate.c).
+ * domain, itself and its descendants, when it isolates itself (record/isolate.c).
  */
 #define ADEPT_ISOLATED_PROCS	32u	/* reserved only if the process enters a user namespace */
 #define ADEPT_ISOLATED_THREADS	64u
@@ -419,7 +419,7 @@ static inline void adept_following_lost(struct adept_session *s)
 }
 
 /**
- * struct adept_retired - the domain that a process slot is reserved for
+ * struct adept_retired - domain (group of isolated processes) that a process slot is reserved for
  *
  * Written by the domain's founder before it isolates itself.
  */
@@ -427,7 +427,8 @@ struct adept_retired {
 	u32 domain;		/* 1 + slot of the domain's founder; 0: not reserved */
 	/* serial of the process in the slot (the founder); 0: the slot was free */
 	u32 serial;
-	u64 desc_head;		/* descriptors from this position on have exit ids of the domain */
+	/* adept_proc.desc_head then; later descriptors have exit ids of the domain */
+	u64 desc_head;
 	/*
 	 * Used only in the entry of a domain's founder: numbers for future processes, threads and
 	 * fragments.
@@ -436,7 +437,7 @@ struct adept_retired {
 	u32 exits;		/* first of the ADEPT_ISOLATED_EXITS exit ids of the domain */
 };
 
-/** struct adept_retired_thread - the domain that a thread slot is reserved for */
+/** struct adept_retired_thread - domain that a thread slot is reserved for; see adept_retired */
 struct adept_retired_thread {
 	u32 domain;		/* 1 + slot of the domain's founder; 0: not reserved */
 	/* serial of the thread that had the slot when it was reserved; 0: the slot was free */

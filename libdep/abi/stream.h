@@ -18,7 +18,8 @@
 /* ---- events: dep/events.h ---- */
 
 /*
- * Size of the payload of event @id, without the values of EV_PARTIAL; -1 if there is no such event.
+ * Size in bytes of the payload of event @id, without the values that follow ADEPT_EV_PARTIAL; -1 if
+ * there is no such event.
  */
 static inline int adept_event_size(u32 id)
 {

@@ -11,13 +11,13 @@
 #define TLS_R15		0x08	/* the application's r15; r15 itself is the record pointer */
 #define TLS_IND0	0x10	/* rcx is saved here during an indirect branch */
 #define TLS_IND1	0x18	/* rdx is saved here during an indirect branch */
-#define TLS_SPILL0	0x20	/* saved scratch registers of mangled instructions */
+#define TLS_SPILL0	0x20	/* application's values of up to three scratch registers */
 #define TLS_SPILL1	0x28
 #define TLS_SPILL2	0x30
 #define TLS_GSBASE	0x38	/* the application's gs base */
 #define TLS_TARGET	0x40	/* code cache address at which the thread enters the cache */
 #define TLS_STACK	0x48	/* top of the thread's stack for engine code */
-#define TLS_EXIT	0x50	/* index of the exit by which the thread left the cache */
+#define TLS_EXIT	0x50	/* heap_ref() of the exit by which the thread left the cache */
 /* PENDING_*; if not 0, do not enter the cache or make a system call */
 #define TLS_PENDING	0x58
 #define TLS_REGS	0x60	/* application registers, hardware order; [15] copies TLS_R15 */

@@ -64,7 +64,7 @@ struct build {
 	u8 hold[MAX_INSNS + 1];	/* register that holds the application's r15 at each instruction */
 	/* register that holds the application's r15 now; its earlier value is in TLS_SPILL0 */
 	u8 held;
-	u8 check;		/* size of the code of return_sites_emit_check() at the entry */
+	u8 check;		/* bytes of the return address check at a hooked function's entry */
 	u8 *land;		/* address of the landing stub in this fragment */
 	/* rel32 field of the landing stub's jump for targets other than its own (mismatch exit) */
 	u8 *land_miss;

@@ -79,11 +79,12 @@ struct frag {
 	 */
 	u16 entry;
 	u16 mask;		/* registers that recovery must know at the entry */
-	u16 relevant;		/* registers that avoid a store if they are known at the entry */
+	/* registers that can save a store, here or after an exit, if known at the entry */
+	u16 relevant;
 	u8 nexits, ninsns, nruns;
 	u8 dead;
 	u8 after;		/* enum after; if not AFTER_NOTHING, there is no call entry */
-	u8 check;		/* size of the code of return_sites_emit_check() at the entry */
+	u8 check;		/* bytes of the return address check at a hooked function's entry */
 	/* nruns runs, then ninsns instruction lengths (u8), then the packed state table */
 	struct adept_run runs[];
 };

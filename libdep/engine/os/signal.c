@@ -104,7 +104,10 @@ static int cache_position(struct k_ucontext *uc, struct state_pos *pos)
 	return 0;
 }
 
-/* Take the thread out of the cache, or keep it from entering.  Return: 0 if it runs other code. */
+/*
+ * Take the thread out of the cache, or keep it from entering.  Return: 0 if the thread was in other
+ * code of the engine.
+ */
 static int stop(struct tls *t, struct k_ucontext *uc)
 {
 	struct state_pos pos;

@@ -204,8 +204,8 @@ static int drop_first_page(void)
 }
 
 /*
- * Replace all that does not belong to the domain.  Rings of the kernel module stay mapped: they
- * belong to this address space only.
+ * Replace what does not belong to the domain by empty memory.  Rings of the kernel module stay
+ * mapped: they belong to this address space only.
  */
 static int drop_others(void)
 {

@@ -16,7 +16,7 @@
 void record_plan(struct build *b);
 /** record_length() - size in bytes of a record with the first @nst stores, including its id */
 u16 record_length(const struct build *b, unsigned int nst);
-/** record_useful_regs() - registers that avoid a store if recovery knows them at the entry */
+/** record_useful_regs() - registers that can save a store if recovery knows them at the entry */
 u16 record_useful_regs(const struct build *b);
 
 /* Functions of value_stores.c. */
@@ -33,7 +33,7 @@ void record_forget_exits(void);
 /** record_forget_descriptors() - start with an empty descriptor ring in a new process */
 void record_forget_descriptors(void);
 void record_describe(const struct build *b);
-/** record_translation() - describe the cache code of @f, after record_describe() of @b */
+/** record_translation() - write the descriptor of @f's cache code, after record_describe() */
 void record_translation(const struct build *b, const struct frag *f);
 void record_message(const char *text);
 /** record_log() - add a line to the engine's log; use LOG() or LOG_LOCKED() */

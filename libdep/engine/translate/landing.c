@@ -48,7 +48,7 @@ static int has_fast_loop(void)
 
 void landing_init(void)
 {
-	/* Strict mode uses the general code, so that tests cover both. */
+	/* ADEPT_S_STRICT selects the code without loop and BMI2, so that tests cover it, too. */
 	int tuned = !(layout()->flags & ADEPT_S_STRICT);
 
 	by_loop = has_fast_loop() && tuned;

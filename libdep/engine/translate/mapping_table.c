@@ -102,7 +102,7 @@ static struct tracked part(const struct tracked *t, u64 start, u64 end)
 	return p;
 }
 
-/* Split the entry that contains @addr at this address, if the entry's stamp is not after @stamp. */
+/* Split the entry that contains @addr at this address, unless the mapping is newer than @stamp. */
 static void split(u64 stamp, u64 addr)
 {
 	u32 i = first_behind(addr);

@@ -84,7 +84,7 @@ void returns_prepare(u64 pc);
 /** returns_emit() - emit exit @i, a return, by a native ret instruction */
 void returns_emit(struct build *b, u32 i);
 /**
- * returns_emit_by_jump() - emit a return by a jump, for ret n and strict mode; rcx has the target
+ * returns_emit_by_jump() - emit a return by a jump to rcx, for ret n and with ADEPT_S_STRICT
  */
 void returns_emit_by_jump(struct build *b, u32 i);
 
