@@ -67,7 +67,7 @@
 /* struct adept_boot.domain of a process that cannot use any part of the session */
 #define ADEPT_NO_DOMAIN		(~0u)
 
-/* First exit id of a fragment without a descriptor, made when the process has no exit ids left. */
+/* First exit id of a fragment without a descriptor, built when its domain has no exit ids left. */
 #define ADEPT_NO_EXITS		0xf0000000u
 
 /*

@@ -14,7 +14,7 @@
  */
 __attribute__((noreturn)) void attach_prepare(struct adept_attached *thread, u32 n);
 
-/** attach_take_state() - take over the state of an attached thread, which begins to run */
+/** attach_take_state() - copy the injector's data on @t to @t, when the thread enters the engine */
 void attach_take_state(struct tls *t);
 
 #endif

@@ -44,8 +44,8 @@ static void take_out(struct exit *x)
 }
 
 /*
- * Link exit @x to fragment @to.  A native call is linked to the call entry, 5 bytes before the
- * entry, which drops the call's return address.
+ * Link exit @x to fragment @to.  A native call is linked to the call entry.  This code begins
+ * 5 bytes before the normal entry and drops the call's return address.
  */
 void exit_link(struct exit *x, struct frag *to)
 {
