@@ -123,7 +123,7 @@ struct adept_session {
 	u64 magic;
 	u32 version;
 	u32 flags;		/* ADEPT_S_*, set by the collector before it injects a process */
-	u32 chunk_size;		/* bytes, multiple of a page */
+	u32 chunk_size;		/* bytes of a chunk without its guard, multiple of a page */
 	u32 nchunks;		/* chunks per thread, 2 to ADEPT_MAX_CHUNKS */
 	u32 nprocs;
 	u32 nthreads;

@@ -166,7 +166,7 @@ struct adept_exit {
 struct adept_run {
 	u64 pc;
 	u32 ninsns;
-	u16 function;		/* enum dep_function (dep/functions.h) that begins at pc, or 0 */
+	u16 function;		/* enum dep_function of the function that begins at pc, or 0 */
 	u16 returns;		/* 1: calls of hooked functions return to pc */
 };
 

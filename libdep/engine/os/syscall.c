@@ -523,7 +523,7 @@ u8 *syscall_go_on(struct tls *t)
 	do {
 		/* A stop request has aborted the call; app_syscall() waited until it was over. */
 		t->pending &= ~(u64)PENDING_STOP;
-		/* The kernel has kept what is left of the time-out. */
+		/* For restart_syscall the kernel has kept the rest of the time-out. */
 		ret = code == -E_RESTART_RESTARTBLOCK ? app_syscall(t, __NR_restart_syscall, a)
 						      : do_syscall(t, nr, a);
 	} while (ret == SYS_ABORTED && !(t->pending & PENDING_SIGNAL));

@@ -129,8 +129,8 @@ static u8 *write_gs_base(struct tls *t, const struct x86_insn *in, u64 next)
 	if (in->opsize == 4)
 		v = (u32)v;
 	/*
-	 * Record the event before the change: if it begins a chunk, the chunk's header must have
-	 * the old base.
+	 * Record the event before the change: if the event begins a new chunk, the header of this
+	 * chunk must have the old gs base.
 	 */
 	ring_event(t, ADEPT_EV_GSBASE, &v, 8);
 	t->app_gs_base = v;

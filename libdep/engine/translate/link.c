@@ -52,7 +52,7 @@ void exit_link(struct exit *x, struct frag *to)
 	u8 *target = frag_entry(to) - (x->call == CALL_NATIVE ? EMIT_LEA_RSP_LEN : 0);
 	u8 *field = frag_code(exit_frag(x), x->patch);
 
-	/* Only the dispatcher may enter a fragment whose source must be compared at each entry. */
+	/* Only the dispatcher may enter a fragment whose source code it must compare each time. */
 	if (!x->patch || (x->thunk && exit_frag(x)->dead) || to->source) {
 		exit_unlink(x);
 		return;
