@@ -20,7 +20,7 @@
 #define TLS_EXIT	0x50	/* heap_ref() of the exit by which the thread left the cache */
 /* PENDING_*; if not 0, do not enter the cache or make a system call */
 #define TLS_PENDING	0x58
-#define TLS_REGS	0x60	/* application registers, hardware order; number 15 is a copy of TLS_R15 */
+#define TLS_REGS	0x60	/* application registers, hardware order; r15 as in TLS_R15 */
 #define TLS_FLAGS	0xe0
 #define TLS_PP		0xe8	/* record pointer while the thread is in the engine */
 #define TLS_IBTARGET	0xf0

@@ -521,7 +521,7 @@ u8 *syscall_go_on(struct tls *t)
 	t->before = rt_timestamp();
 	t->resume_known = KNOWN_ALL;
 	do {
-		/* A stop request has aborted the call; app_syscall() waited until it was over. */
+		/* A stop may have aborted the call; app_syscall() has waited until it was over. */
 		t->pending &= ~(u64)PENDING_STOP;
 		/* For restart_syscall the kernel has kept the rest of the time-out. */
 		ret = code == -E_RESTART_RESTARTBLOCK ? app_syscall(t, __NR_restart_syscall, a)

@@ -47,8 +47,8 @@
 #define HUGE_PAGE	(2ull << 20)
 
 /*
- * Size of the tables in low memory: one huge page for jumps and calls, one for returns.  The numbers
- * of their entries (table_scale()) follow.
+ * Size of the tables in low memory: one huge page for jumps and calls, one for returns.  After them
+ * are the numbers of their entries (table_scale()).
  */
 #define TABLES_SIZE	(2 * HUGE_PAGE)
 

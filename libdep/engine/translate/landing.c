@@ -111,7 +111,7 @@ void landing_emit(struct build *b, int is_return)
 	}
 	emit_subtract(b, is_return);
 	if (by_loop) {
-		/* For other targets, loop branches back to the jump that precedes the stub. */
+		/* For other targets, loop branches back to the jump at the fragment's start. */
 		emit_state(b, STATE_LAND_LOOP, b->n, X86_NONE, X86_NONE, X86_NONE);
 		emit8(e, 0xe2);
 		emit8(e, (u8)(b->start - (e->p + 1)));

@@ -84,7 +84,7 @@ void returns_prepare(u64 pc);
 /** returns_emit() - emit exit @i, a return, by a native ret instruction */
 void returns_emit(struct build *b, u32 i);
 /**
- * returns_emit_by_jump() - emit a return by a jump to rcx, for ret n and with ADEPT_S_STRICT
+ * returns_emit_by_jump() - emit a return to rcx by a jump, for ret n and with ADEPT_S_STRICT
  */
 void returns_emit_by_jump(struct build *b, u32 i);
 
@@ -99,7 +99,7 @@ struct frag *call_stub_direct(const struct exit *x);
  */
 struct frag *call_stub_indirect(u64 ret, int inlined);
 /**
- * call_stub_rebuild() - replace the call stubs that return to @ret, whose fragment was killed
+ * call_stub_rebuild() - replace the call stubs that return to @ret, after its fragment was killed
  */
 void call_stub_rebuild(u64 ret);
 
