@@ -13,12 +13,12 @@
  *
  * The file is a sparse memfd.  Every recorded process maps all of it at the same address, and fork
  * inherits the mapping.  Only the parts in use are accessible; the rest is PROT_NONE.  A chunk
- * takes chunk_size + ADEPT_GUARD_SIZE bytes of the file; the guard behind it is never accessible.
+ * takes chunk_size + ADEPT_GUARD_SIZE bytes of the file; the guard after it is never accessible.
  *
  * With ADEPT_S_MODULE the rings are memory of adept.ko, mapped at the same addresses.  The module
  * ends a chunk when a store meets the guard, and moves the unfinished record to the next chunk.
- * The engine ends a chunk itself by a store at ADEPT_CHUNK_END_AT.  Of struct adept_chunk only
- * tail, tail_at and fill are used then, for chunks that the engine ended.
+ * The engine ends a chunk itself by a store at ADEPT_CHUNK_END_AT.  With ADEPT_S_MODULE, only tail,
+ * tail_at and fill of struct adept_chunk are used, and only for chunks that the engine ended.
  *
  * The collector does not trust recorded processes: it copies what it reads, checks every index and
  * length, and gives up a slot with inconsistent content.  Recorded processes do not trust each
@@ -57,7 +57,7 @@
 
 /*
  * Numbers of process slots, thread slots, exit ids and serials that a process reserves for its
- * domain when it isolates itself (record/isolate.c).
+ * domain, itself and its descendants, when it isolates itself (record/isolate.c).
  */
 #define ADEPT_ISOLATED_PROCS	32u	/* reserved only if the process enters a user namespace */
 #define ADEPT_ISOLATED_THREADS	64u
@@ -67,7 +67,7 @@
 /* struct adept_boot.domain of a process that cannot use any part of the session */
 #define ADEPT_NO_DOMAIN		(~0u)
 
-/* First exit id of a fragment without a descriptor, made when the process has no exit ids left. */
+/* First exit id of a fragment without a descriptor, built when its domain has no exit ids left. */
 #define ADEPT_NO_EXITS		0xf0000000u
 
 /*
@@ -123,7 +123,7 @@ struct adept_session {
 	u64 magic;
 	u32 version;
 	u32 flags;		/* ADEPT_S_*, set by the collector before it injects a process */
-	u32 chunk_size;		/* bytes, multiple of a page */
+	u32 chunk_size;		/* bytes of a chunk without its guard, multiple of a page */
 	u32 nchunks;		/* chunks per thread, 2 to ADEPT_MAX_CHUNKS */
 	u32 nprocs;
 	u32 nthreads;
@@ -135,13 +135,14 @@ struct adept_session {
 	u64 ring_off;
 	u64 file_size;
 	/*
-	 * Age of heartbeat_ns from which recorded processes treat the collector as gone; it is also
-	 * gone when the collector and the fd store holder have both died.  0: the collector is gone
-	 * when its pid no longer exists.
+	 * Nanoseconds.  Recorded processes treat the collector as gone if heartbeat_ns is older
+	 * than this, or if both owners of the robust futexes below have died.  0: they treat it as
+	 * gone as soon as the collector's process has died.
 	 */
 	u64 give_up_ns;
-	u64 heartbeat_ns;	/* CLOCK_MONOTONIC time; set by the collector in each pass */
-	/* offset of adept_retired[nprocs], then adept_retired_thread[nthreads] */
+	/* CLOCK_MONOTONIC time at which the collector last began to read the rings */
+	u64 heartbeat_ns;
+	/* offset of the reserved slots: adept_retired[nprocs], adept_retired_thread[nthreads] */
 	u64 retired_off;
 	u64 reserved;
 
@@ -159,7 +160,7 @@ struct adept_session {
 	/* 1: the collector will not return; processes discard their records */
 	u32 abandoned;
 	u32 native_images;	/* images that run natively by design; see adept_native_add() */
-	/* execve calls that the tracer follows now; lost if the tracer dies */
+	/* execve calls that the tracer is following; counted as lost if the tracer dies */
 	u32 following;
 	/*
 	 * Robust futexes (collect/owner.h) owned by the collector and by the fd store holder, a
@@ -219,8 +220,9 @@ enum adept_slot_state {
  * collector (inject/).
  *
  * Only the process changes the state from NONE; only the collector changes it from REQUEST and
- * FAILED.  READY is changed by the collector at the stop after execve, or by the process, whichever
- * comes first: the parent of a vfork child continues as soon as the child has left its memory.
+ * FAILED.  The collector changes READY when the tracer stops the thread after execve.  If the
+ * thread was a vfork child, its parent may change READY before that: the parent continues as soon
+ * as the child has left the shared memory.
  */
 enum adept_exec_state {
 	ADEPT_EXEC_NONE,
@@ -238,12 +240,12 @@ struct adept_proc {
 	u32 state;		/* enum adept_slot_state */
 	u32 serial;		/* unique in the session */
 	u32 pid;
-	/* serial of the image that forked or executed this one; 0: the first */
+	/* serial of the recorded image that forked or executed this one; 0: none */
 	u32 parent_serial;
 	u32 exec_state;		/* futex; enum adept_exec_state */
 	/* thread that calls execve; for a vfork child, not a thread of process pid */
 	u32 exec_tid;
-	u32 cause;		/* enum adept_cause */
+	u32 cause;		/* enum adept_cause: launch, fork, execve or attach */
 	u32 reserved;
 	u64 start_ns;		/* CLOCK_MONOTONIC */
 	u64 desc_head;		/* total bytes written to the descriptor ring; set by the process */
@@ -350,13 +352,15 @@ struct adept_thread {
 	u32 tid;
 	u32 proc;		/* index of the thread's process slot */
 	u32 proc_serial;
-	/* serial of the thread that created this one; 0: first of its process */
+	/* serial of the thread that created this one; 0: none, or an unrecorded thread */
 	u32 parent_serial;
 	u32 head;		/* chunks published; set by the thread */
 	u32 tail;		/* futex: chunks returned; set by the collector */
 	u32 tail_waits;		/* 1: the thread sleeps on the futex tail */
-	u32 discarding;		/* 1: do not store chunk head (dry run, recording stopped) */
-	u64 null_bytes;		/* bytes discarded, only counted (dry run, recording stopped) */
+	/* 1: the collector must not store chunk head (dry run, recording stopped) */
+	u32 discarding;
+	/* bytes written that were counted but not stored (dry run, recording stopped) */
+	u64 null_bytes;
 	u64 flushes;
 	u64 start_ns;
 	u32 at_safepoint;	/* 1: the thread's stream ends at a record boundary */
@@ -415,7 +419,7 @@ static inline void adept_following_lost(struct adept_session *s)
 }
 
 /**
- * struct adept_retired - the domain that a process slot is reserved for
+ * struct adept_retired - domain (group of isolated processes) that a process slot is reserved for
  *
  * Written by the domain's founder before it isolates itself.
  */
@@ -423,7 +427,8 @@ struct adept_retired {
 	u32 domain;		/* 1 + slot of the domain's founder; 0: not reserved */
 	/* serial of the process in the slot (the founder); 0: the slot was free */
 	u32 serial;
-	u64 desc_head;		/* descriptors from this position on have exit ids of the domain */
+	/* adept_proc.desc_head then; later descriptors have exit ids of the domain */
+	u64 desc_head;
 	/*
 	 * Used only in the entry of a domain's founder: numbers for future processes, threads and
 	 * fragments.
@@ -432,10 +437,10 @@ struct adept_retired {
 	u32 exits;		/* first of the ADEPT_ISOLATED_EXITS exit ids of the domain */
 };
 
-/** struct adept_retired_thread - the domain that a thread slot is reserved for */
+/** struct adept_retired_thread - domain that a thread slot is reserved for; see adept_retired */
 struct adept_retired_thread {
-	u32 domain;		/* as in struct adept_retired */
-	/* serial of the thread that had the slot then; 0: the slot was free */
+	u32 domain;		/* 1 + slot of the domain's founder; 0: not reserved */
+	/* serial of the thread that had the slot when it was reserved; 0: the slot was free */
 	u32 serial;
 };
 
@@ -508,9 +513,9 @@ static inline u64 adept_chunk_off(const struct adept_session *s, u32 slot, u32 i
  * adept_entries.thread.
  *
  * @regs:	application registers, hardware order
- * @mask:	its signal mask
- * @call:	the system call that the stop has interrupted, with a restart code of the kernel in
- *		rax; -1: it was not in a call
+ * @mask:	the thread's signal mask
+ * @call:	number of the system call that the injector's stop has interrupted; rax then has a
+ *		restart code of the kernel.  -1: the thread was in no system call
  * @tls:	written by the engine: value of rdi at adept_entries.thread
  */
 struct adept_attached {
@@ -524,10 +529,12 @@ struct adept_attached {
 
 /**
  * struct adept_entries - offsets in the engine image, directly after struct adept_boot
- * @start:	its first instruction
- * @thread:	first instruction of each thread of a running process, after @ready
- * @ready, @failed: int3 instructions at which the first thread of a running process stops: the
- *		engine is ready for all threads, or has changed nothing
+ * @start:	first instruction of the image
+ * @thread:	where the injector makes each thread of a running process continue, after @ready
+ * @ready:	int3 at which the first thread of a running process stops when the engine is
+ *		initialised for all threads
+ * @failed:	int3 at which this thread stops instead if the engine cannot run and has changed
+ *		nothing
  */
 struct adept_entries {
 	u64 start, thread, ready, failed;
@@ -536,11 +543,11 @@ struct adept_entries {
 /**
  * struct adept_caught_pc - an instruction that the injector has replaced by int3
  *
- * A thread that is in a system call at the attach stops there when the call returns.
+ * A thread that is in a system call during the attach stops at the int3 when the call returns.
  */
 struct adept_caught_pc {
 	u64 pc;
-	u64 byte;		/* what is there */
+	u64 byte;		/* first byte of the original instruction */
 };
 #define ADEPT_CAUGHT_PCS 32u
 
@@ -569,10 +576,10 @@ struct adept_boot {
 	u64 fsgsbase;		/* 1: the kernel preserves what wrgsbase writes (HWCAP2_FSGSBASE) */
 	u32 ns;			/* ADEPT_NS_* */
 	u32 domain;		/* 1 + slot of the domain's founder; 0: in no domain */
-	u32 nattached;		/* attach to a running process: number of its threads */
+	u32 nattached;		/* threads of the running process at the attach; 0: no attach */
 	u32 ptracer;		/* pid that children must permit to trace them (Yama), 0: none */
 	u64 attached;		/* address of struct adept_attached[nattached] */
-	u64 attached_size;	/* size of that mapping */
+	u64 attached_size;	/* bytes mapped at @attached */
 	u64 ncaught;		/* number of instructions in @caught */
 	struct adept_caught_pc caught[ADEPT_CAUGHT_PCS];
 	/*

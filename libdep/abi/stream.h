@@ -18,7 +18,8 @@
 /* ---- events: dep/events.h ---- */
 
 /*
- * Size of the payload of event @id, without the values of EV_PARTIAL; -1 if there is no such event.
+ * Size in bytes of the payload of event @id, without the values that follow ADEPT_EV_PARTIAL; -1 if
+ * there is no such event.
  */
 static inline int adept_event_size(u32 id)
 {
@@ -165,8 +166,8 @@ struct adept_exit {
 struct adept_run {
 	u64 pc;
 	u32 ninsns;
-	u16 function;		/* enum dep_function (dep/functions.h) that begins at pc, or 0 */
-	u16 returns;		/* 1: pc is a return site of hooked functions */
+	u16 function;		/* enum dep_function of the function that begins at pc, or 0 */
+	u16 returns;		/* 1: calls of hooked functions return to pc */
 };
 
 /**
@@ -188,7 +189,7 @@ struct adept_desc_frag {
 
 /* Kind of the code in the code cache from adept_code_place.off on. */
 enum adept_code_kind {
-	/* copies of the instructions from insn on; a TLS slot replaces r15 */
+	/* copies of the instructions from insn on; a slot in the TLS block may replace r15 */
 	ADEPT_CODE_COPY,
 	/* code for instruction insn: value stores, its replacement, or its branch */
 	ADEPT_CODE_ADDED,
@@ -206,10 +207,13 @@ struct adept_code_place {
 };
 
 /**
- * struct adept_desc_translation - code of a fragment in the cache, as built; links change later
+ * struct adept_desc_translation - code of a fragment in the code cache, as first built
+ *
+ * Jumps between fragments are patched later, without a new descriptor.
  *
  * Followed by adept_code_place[nplaces], sorted by offset, the first at 0; the bytes of the hot
- * part and those of the cold part without gaps; zero padding to a multiple of 8.
+ * part (main code) and of the cold part (exit stubs, literals) without gaps; zero padding to a
+ * multiple of 8.
  */
 struct adept_desc_translation {
 	struct adept_desc h;

@@ -34,7 +34,7 @@ image_start:
 	mov	boot+BOOT_REGS+120(%rip), %r15
 	jmp	*boot+BOOT_RIP(%rip)
 
-/* The injector waits here: see struct adept_entries. */
+/* The injector waits until a thread stops at one of these int3: see struct adept_entries. */
 	.globl	attach_ready
 attach_ready:
 	int3

@@ -332,7 +332,7 @@ static void clear(struct x86_insn *in)
 	enum { HEAD = offsetof(struct x86_insn, mem), PART = 32 };
 	u8 *p = (u8 *)in;
 
-	/* cleared in pieces: gcc makes a slow "rep stos" of one large memset */
+	/* Clear the head in three pieces: gcc makes a slow "rep stos" of one large memset. */
 	_Static_assert(HEAD > 2 * PART && HEAD <= 3 * PART,
 		       "struct x86_insn up to mem needs three pieces");
 	__builtin_memset(p, 0, PART);

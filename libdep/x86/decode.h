@@ -150,7 +150,7 @@ struct x86_insn {
 	/* mask of registers from which mem[] addresses are computed (strings: without rcx) */
 	u16 gpr_addr;
 	u16 gpr_full;	/* the registers of gpr_write that always get a new 64-bit value */
-	/* mask of X86_CF and other flags; flags_write includes undefined flags */
+	/* masks of X86_CF .. X86_DF; flags_write includes undefined flags */
 	u16 flags_read, flags_write;
 	u16 flags_kill;	/* the flags of flags_write that never keep their old value */
 	struct x86_mem mem[X86_MAX_MEM];

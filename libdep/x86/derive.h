@@ -14,7 +14,7 @@
 enum x86_dop_code {
 	X86_D_CONST,	/* dst = imm */
 	X86_D_MOV,	/* dst = src */
-	X86_D_ADD,	/* dst = src + src2, or src + imm; operands likewise up to X86_D_IMUL */
+	X86_D_ADD,	/* dst = src + src2, or src + imm; the same operands up to X86_D_IMUL */
 	X86_D_SUB,
 	X86_D_AND,
 	X86_D_OR,

@@ -6,7 +6,7 @@
 #include "decode_internal.h"
 #include "x86tab.h"
 
-/* Record the access of one instruction field that names a general register.  Return: its number. */
+/* Note the access to the general register that an instruction field names; return its number. */
 static inline u8 field(struct x86_insn *in, unsigned int bits, unsigned int number)
 {
 	u16 mask;

@@ -58,7 +58,7 @@ enum x86_field { X86_FLD_REG, X86_FLD_RM, X86_FLD_OPC, X86_FLD_VVVV, X86_NFLD };
 #define X86_C_VV0	0x0001	/* vvvv must be 0 (1111 as encoded) */
 #define X86_C_VV8	0x0002	/* vvvv must be below 8 */
 #define X86_C_V2	0x0004	/* V' must be 0 */
-#define X86_C_R		0x0008	/* R must be 0; likewise R', X, B below */
+#define X86_C_R		0x0008	/* prefix bit R must be 0; the next three: R', X, B */
 #define X86_C_R2	0x0010
 #define X86_C_X		0x0020
 #define X86_C_B		0x0040
@@ -104,8 +104,9 @@ struct x86_row {
 	u8 kind;
 	u8 opsize;
 	u8 imm_len;
-	u8 cd8;		/* log2 of the factor of an 8-bit displacement with EVEX */
-	u8 mem;		/* mem, implicit, flags: indices in the tables of the structures above */
+	u8 cd8;		/* log2 of the factor by which EVEX scales an 8-bit displacement */
+	/* indices in the tables of x86_memlist, x86_implicit and x86_flagset */
+	u8 mem;
 	u8 implicit;
 	u8 flags;
 	u8 pad;

@@ -55,7 +55,7 @@ static unsigned int size_class(size_t n)
 	return c;
 }
 
-/* A new block is rounded up to 16 bytes only, not to the size of its class. */
+/* The size of a new block is rounded up to a multiple of 16, not to that of its size class. */
 void *heap_alloc(size_t n)
 {
 	unsigned int c = size_class(n);

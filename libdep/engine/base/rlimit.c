@@ -202,7 +202,7 @@ static int may_raise(u32 resource, const struct rlimit_pair *l)
 	return l->hard != INFINITE && !set(resource, &wide);
 }
 
-/* Lower a hard limit that could not be raised again after a failed execve only if @finally. */
+/* If @finally is 0, keep the hard limits that could not be raised again after a failed execve. */
 u32 rlimit_exec_begin(int finally)
 {
 	u32 lowered = 0;

@@ -11,16 +11,16 @@
 #define TLS_R15		0x08	/* the application's r15; r15 itself is the record pointer */
 #define TLS_IND0	0x10	/* rcx is saved here during an indirect branch */
 #define TLS_IND1	0x18	/* rdx is saved here during an indirect branch */
-#define TLS_SPILL0	0x20	/* saved scratch registers of mangled instructions */
+#define TLS_SPILL0	0x20	/* application's values of up to three scratch registers */
 #define TLS_SPILL1	0x28
 #define TLS_SPILL2	0x30
 #define TLS_GSBASE	0x38	/* the application's gs base */
 #define TLS_TARGET	0x40	/* code cache address at which the thread enters the cache */
 #define TLS_STACK	0x48	/* top of the thread's stack for engine code */
-#define TLS_EXIT	0x50	/* index of the exit by which the thread left the cache */
+#define TLS_EXIT	0x50	/* heap_ref() of the exit by which the thread left the cache */
 /* PENDING_*; if not 0, do not enter the cache or make a system call */
 #define TLS_PENDING	0x58
-#define TLS_REGS	0x60	/* application registers, hardware order; [15] copies TLS_R15 */
+#define TLS_REGS	0x60	/* application registers, hardware order; r15 as in TLS_R15 */
 #define TLS_FLAGS	0xe0
 #define TLS_PP		0xe8	/* record pointer while the thread is in the engine */
 #define TLS_IBTARGET	0xf0
@@ -117,13 +117,15 @@ struct tls {
 	u32 parent_process;	/* serial of the process that forked this one */
 	u64 created_at;		/* application pc of the clone that created this thread */
 	u64 blocked_mask;	/* signal mask to set when a new thread starts */
-	u32 own_process;	/* vfork child: another process in its parent's memory */
-	struct adept_attached *attached; /* state of a thread older than the engine, or NULL */
-	s64 interrupted_call;	/* with @attached: system call to continue, or -1 */
+	u32 own_process;	/* 1: vfork child, another process in its parent's memory */
+	/* the injector's data about a thread that is older than the engine, or NULL */
+	struct adept_attached *attached;
+	s64 interrupted_call;	/* with @attached: number of the system call to continue, or -1 */
 	u32 clear_handlers;	/* 1: created with CLONE_CLEAR_SIGHAND, so reset signal handlers */
 	struct group *group;	/* the threads of the same process (thread_list.h) */
 	u32 stop_state;		/* enum stop_state */
-	u32 marked;		/* 1: ring_put_thread_end() has put an end event at pp */
+	/* 1: ring_put_thread_end() has written an end event at the record pointer */
+	u32 marked;
 	u32 strict;		/* 1: the thread is in seccomp's strict mode (os/seccomp.c) */
 };
 

@@ -27,7 +27,8 @@ void emit_state(struct build *b, enum state_kind kind, unsigned int insn, u8 arg
 	u16 off = (u16)(b->hot_end ? COLD_OFFSET + (b->e.p - b->cold) : b->e.p - b->start);
 
 	/*
-	 * While b->held holds the application's r15, its own value must be restored at any address.
+	 * While register b->held holds the application's r15, bailing out at any address must
+	 * restore the register's own value.
 	 */
 	if (b->held != X86_NONE && (kind == STATE_RUN || kind == STATE_STORE)) {
 		kind = STATE_MANGLE;

@@ -35,9 +35,9 @@ struct build_exit {
 	u8 kind;
 	u8 call;		/* enum exit_call */
 	u8 at_id;		/* ADEPT_XT_* */
-	u8 *jcc;		/* side exit: rel32 field of its branch */
+	u8 *jcc;		/* exit by a conditional branch: rel32 field of this branch */
 	u8 *patch;		/* rel32 field that linking patches */
-	u8 *thunk;		/* exit stub of this exit */
+	u8 *thunk;		/* exit stub: enters the dispatcher while the exit is unlinked */
 };
 
 struct build {
@@ -50,7 +50,7 @@ struct build {
 	struct emit e;
 	u32 first_exit;
 	u32 limit;		/* maximal number of instructions in the fragment */
-	u32 nrecorded;		/* number of exits that have records; they come first */
+	u32 nrecorded;		/* number of exits that end a record, the first ones of exits[] */
 	u32 n, nexits, nruns, nstores, nstates, nlits;
 	struct build_insn ins[MAX_INSNS];
 	struct build_exit exits[MAX_EXITS];
@@ -62,12 +62,13 @@ struct build {
 	struct { u8 *field; u64 value; } lits[MAX_LITS];
 	u32 next_store;		/* index of the first store that is not emitted yet */
 	u8 hold[MAX_INSNS + 1];	/* register that holds the application's r15 at each instruction */
-	/* register that holds the application's r15 now; its own value is in TLS_SPILL0 */
+	/* register that holds the application's r15 now; its earlier value is in TLS_SPILL0 */
 	u8 held;
-	u8 check;		/* size of the code of return_sites_emit_check() at the entry */
+	u8 check;		/* bytes of the return address check at a hooked function's entry */
 	u8 *land;		/* address of the landing stub in this fragment */
-	u8 *land_miss;		/* rel32 field of the landing stub's jump to the mismatch exit */
-	/* disp32 field for the literal with the next landing stub's address */
+	/* rel32 field of the landing stub's jump for targets other than its own (mismatch exit) */
+	u8 *land_miss;
+	/* disp32 field that addresses the literal with the address of the bucket's next stub */
 	u8 *land_lit;
 	u8 land_is_return;
 	u16 entry;		/* offset of the body, as in struct frag */
@@ -77,7 +78,7 @@ struct build {
 
 /** emit_state() - add a state table entry for the code that is emitted next; see state.h */
 void emit_state(struct build *b, enum state_kind kind, unsigned int insn, u8 arg, u8 arg2, u8 arg3);
-/** build_literal() - make the disp32 field just emitted address a literal with @value */
+/** build_literal() - add a literal with @value; the last 4 bytes emitted will be its disp32 */
 void build_literal(struct build *b, u64 value);
 
 #endif

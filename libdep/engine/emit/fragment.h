@@ -22,7 +22,7 @@ struct frag;
 
 enum exit_call {
 	CALL_NONE,
-	CALL_BY_STUB,		/* a direct call that continues in its call stub */
+	CALL_BY_STUB,		/* a direct call that continues in its call stub (call_stub.c) */
 	CALL_NATIVE,		/* the native call in a call stub */
 };
 
@@ -45,7 +45,7 @@ struct exit {
 	u16 reclen;
 	u8 ninsns;
 	u8 nstores;
-	u8 kind;		/* enum adept_exit_kind or X_LINK */
+	u8 kind;		/* enum adept_exit_kind, X_LINK or X_SITE */
 	u8 call;		/* enum exit_call */
 };
 
@@ -54,7 +54,7 @@ static inline struct frag *exit_frag(const struct exit *x)
 	return heap_at(x->frag);
 }
 
-/* Kind of the landing stub that is followed directly by a fragment. */
+/* Landing stub that falls through into a fragment: none, of a return, of a jump or call. */
 enum after { AFTER_NOTHING, AFTER_RETURN, AFTER_JUMP };
 
 #define MAX_INSNS	64
@@ -65,20 +65,26 @@ struct frag {
 	u64 pc;
 	u8 *start, *cold;	/* hot and cold part of the fragment in the code cache */
 	u32 first_exit;
-	/* The next five fields are 32-bit heap references, 0 for none. */
+	/* The next four fields are 32-bit heap references, 0 for none. */
 	u32 in;			/* list of exits that are linked to this fragment */
 	u32 exits;
 	u32 store_off;		/* u16[]: offset of each value in the record; 0: all have 8 bytes */
-	u32 source;		/* copy of untracked source code, compared at each entry */
+	/* copy of application code whose changes cannot be noticed, compared at each entry */
+	u32 source;
 	u16 hot_len, cold_len;
 	u16 states_len;		/* size of the packed state table in bytes */
-	u16 entry;		/* offset of the body after the call entry; 0: no call entry */
+	/*
+	 * offset of the body, after the call entry: code that drops the return address pushed by a
+	 * native call; 0: no call entry
+	 */
+	u16 entry;
 	u16 mask;		/* registers that recovery must know at the entry */
-	u16 relevant;		/* registers that avoid a store if they are known at the entry */
+	/* registers that can save a store, here or after an exit, if known at the entry */
+	u16 relevant;
 	u8 nexits, ninsns, nruns;
 	u8 dead;
 	u8 after;		/* enum after; if not AFTER_NOTHING, there is no call entry */
-	u8 check;		/* size of the code of return_sites_emit_check() at the entry */
+	u8 check;		/* bytes of the return address check at a hooked function's entry */
 	/* nruns runs, then ninsns instruction lengths (u8), then the packed state table */
 	struct adept_run runs[];
 };

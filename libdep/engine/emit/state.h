@@ -56,40 +56,41 @@ enum state_kind {
 	STATE_IND_CALL,
 	STATE_IND_CALL_TAG,
 	/*
-	 * exit arg is a return by the shared path, not done yet; rcx in TLS_IND0, exit id not
-	 * stored
+	 * exit arg is a return through the shared code of translate/returns.c, not done yet; rcx in
+	 * TLS_IND0, exit id not stored
 	 */
 	STATE_RET_IND,
 	STATE_RET_IND_TAG,
 	/*
-	 * In the kinds from here on, the thread is at a record boundary.  "Pc in rcx": register rcx
-	 * has the application's pc.
+	 * In the kinds from here on, the thread is at a record boundary.  "Rsp is 8 too low": a
+	 * native call has pushed a cache address, which is not part of the application's state.
 	 */
-	/* pc in rcx; the application's rcx is in TLS_IND0, 8 bytes must still be popped */
+	/* rcx has the application's pc, TLS_IND0 its rcx; 8 bytes must still be popped */
 	STATE_RET_RCX,
-	/* pc in rcx; the application's rcx and rdx are in TLS_IND* */
+	/* rcx has the application's pc, TLS_IND* its rcx and rdx */
 	STATE_AT_RCX,
 	/* as STATE_AT_RCX, and 8 + arg2 + 256 * arg3 bytes must still be popped */
 	STATE_RET,
-	/* as STATE_RET, and a cache address has replaced the return address at [rsp] */
+	/* as STATE_RET, but a cache address has already replaced the return address at [rsp] */
 	STATE_RET_SWAPPED,
 	/* exit stub of a native call: rsp is 8 too low; the application is at exit arg's target */
 	STATE_CALLED,
 	/*
-	 * call entry, after a native call: rsp is 8 too low, the application at the fragment's pc
+	 * call entry, after a native call: rsp is 8 too low; the application is at the fragment's
+	 * pc
 	 */
 	STATE_ENTRY_CALL,
 	/* entry of a fragment: the application is at the fragment's pc */
 	STATE_ENTRY,
-	/* landing stub: rsp is 8 too low, pc in rcx, the application's rcx and rdx in TLS_IND* */
+	/* landing stub: rsp is 8 too low; rcx has the application's pc, TLS_IND* its rcx and rdx */
 	STATE_LAND_CALL,
-	/* landing stub: pc in rcx, the application's rcx and rdx in TLS_IND* */
+	/* landing stub: rcx has the application's pc, TLS_IND* its rcx and rdx */
 	STATE_LAND,
-	/* landing stub: rcx is the branch's target - pc of the stub + 1 */
+	/* landing stub: rcx is (the branch's target - the stub's pc) + 1 */
 	STATE_LAND_LOOP,
-	/* landing stub: rcx is the branch's target - pc of the stub */
+	/* landing stub: rcx is (the branch's target - the stub's pc) */
 	STATE_LAND_CMP,
-	/* landing stub after a match: the application at the stub's pc; rcx and rdx in TLS_IND* */
+	/* landing stub after a match: the application is at the stub's pc; rcx, rdx in TLS_IND* */
 	STATE_LAND_OK,
 	/* literals, which are never executed */
 	STATE_DATA,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The engine in a process that ran before.
+ * Attach: start the engine in a process that is already running.
  *
  *	injector			the first thread	all threads
  *	stops all threads
@@ -14,7 +14,8 @@
  *								the interrupted call, or
  *								the next instruction
  *
- * Threads in system calls that must not be interrupted come later, when their calls return.
+ * Threads in system calls that must not be interrupted enter the engine later, when the calls
+ * return.
  *
  * Until attach_ready nothing that the program can see has changed, except the signal actions, whose
  * old values are in the table of handlers.

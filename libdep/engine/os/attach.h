@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The engine in a process that ran before. */
+/* Attach: start the engine in a process that is already running. */
 #ifndef ADEPT_ENGINE_OS_ATTACH_H
 #define ADEPT_ENGINE_OS_ATTACH_H
 
 #include "libdep/engine/base/runtime.h"
 
 /**
- * attach_prepare() - make the state of all threads, of which only the calling one may run
- * @thread: a table from the injector
+ * attach_prepare() - create the state of all threads, while only the calling thread may run
+ * @thread: table of the @n threads, from the injector
  *
  * Runs on the boot stack.  Does not return: the injector makes each thread continue at
  * thread_attached.
  */
 __attribute__((noreturn)) void attach_prepare(struct adept_attached *thread, u32 n);
 
-/** attach_take_state() - take over the state of an attached thread, which begins to run */
+/** attach_take_state() - copy the injector's data on @t to @t, when the thread enters the engine */
 void attach_take_state(struct tls *t);
 
 #endif

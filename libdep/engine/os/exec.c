@@ -60,8 +60,8 @@ static void announce(struct adept_proc *p, u64 nr, const u64 args[6])
 	p->exec_flags = at ? (u32)args[4] : 0;
 	p->exec_tid = exec_owner = (u32)sys0(__NR_gettid);
 	/*
-	 * A vfork child may be in another pid namespace than this process: the one for new
-	 * children.
+	 * The caller may be a vfork child in the pid namespace that this process has set for its
+	 * children, so that exec_tid is a number of that namespace.
 	 */
 	if (boot.ns & ADEPT_NS_CHILDREN)
 		__atomic_fetch_or(&p->ns, ADEPT_NS_TIDS, __ATOMIC_RELAXED);
@@ -92,9 +92,9 @@ static void owner_gone(struct adept_proc *p, u32 tid)
 }
 
 /*
- * Take exec_lock, because the slot has room for one request only.  Poll whether the owner of the
- * lock still exists: if a child that shares memory and is not a vfork child has called execve, no
- * thread releases the lock.
+ * Take exec_lock, because the slot has room for one request only.  While waiting, poll whether the
+ * lock's owner still runs in this memory.  The owner can be a clone child that shares the memory
+ * but is not a vfork child.  If this child's execve succeeds, no thread releases the lock.
  */
 static void take_turn(struct adept_proc *p)
 {
@@ -202,8 +202,8 @@ s64 exec_syscall(struct tls *t, u64 nr, u64 args[6])
 		LOG(ADEPT_LOG_EXEC, "execve failed with error %ld", ret);
 	state = __atomic_load_n(&p->exec_state, __ATOMIC_ACQUIRE);
 	/*
-	 * After ADEPT_EXEC_NATIVE, too: the collector has counted the image as native and must undo
-	 * this.
+	 * Report the failure after ADEPT_EXEC_NATIVE, too: the collector has counted the new image
+	 * as native and must undo this.
 	 */
 	if (!slot_lost(p) && (state == ADEPT_EXEC_READY || state == ADEPT_EXEC_NATIVE)) {
 		tell(p, ADEPT_EXEC_FAILED);

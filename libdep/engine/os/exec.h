@@ -7,7 +7,7 @@
 /** exec_syscall() - make the application's execve or execveat; returns only if it fails */
 s64 exec_syscall(struct tls *t, u64 nr, u64 args[6]);
 /**
- * exec_vfork_done() - release the execve request of vfork child @tid, which has left this memory
+ * exec_vfork_done() - release the execve request of vfork child @tid, which no longer shares memory
  */
 void exec_vfork_done(u32 tid);
 /** exec_process_init() - initialise the state of execve, after the process got its slot */

@@ -5,7 +5,7 @@
 #include "libdep/engine/base/runtime.h"
 
 /**
- * mlock_syscall() - make mlock, mlock2, munlock, mlockall or munlockall without the engine's memory
+ * mlock_syscall() - make mlock, mlock2, munlock, mlockall, munlockall on the program's memory only
  */
 s64 mlock_syscall(struct tls *t, u64 nr, const u64 args[6]);
 /** mlock_forked() - called in a forked child, which inherits no memory locks */

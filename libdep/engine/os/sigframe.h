@@ -83,7 +83,7 @@ void regs_from_uc(u64 regs[16], const struct k_ucontext *uc);
 void regs_to_uc(struct k_ucontext *uc, const u64 regs[16]);
 
 /**
- * sigframe_push() - build the frame of t->sig for handler @sa
+ * sigframe_push() - build the signal frame in which handler @sa gets the pending signal t->sig
  *
  * Sets t->regs and t->resume_pc to the beginning of the handler.
  *

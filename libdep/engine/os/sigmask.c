@@ -73,7 +73,7 @@ void sigmask_hold(struct tls *t, u32 signo, const struct k_siginfo *info)
 	t->held |= SIGBIT(signo);
 }
 
-/* Send a signal that was held back to this thread again. */
+/* Send a held-back signal once more to this thread. */
 static void send_again(struct tls *t, unsigned int i)
 {
 	t->held &= ~SIGBIT(sync_signal[i]);

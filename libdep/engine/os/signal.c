@@ -104,7 +104,10 @@ static int cache_position(struct k_ucontext *uc, struct state_pos *pos)
 	return 0;
 }
 
-/* Take the thread out of the cache, or keep it from entering.  Return: 0 if it runs other code. */
+/*
+ * Take the thread out of the cache, or keep it from entering.  Return: 0 if the thread was in other
+ * code of the engine.
+ */
 static int stop(struct tls *t, struct k_ucontext *uc)
 {
 	struct state_pos pos;
@@ -274,7 +277,8 @@ static void fault(struct tls *t, u32 signo, struct k_siginfo *info, struct k_uco
 	int cached;
 
 	/*
-	 * After an int3, rip points behind it; here, the int3 that stop_after_store() has written.
+	 * After an int3, rip is the address after it.  Here it is the int3 that stop_after_store()
+	 * has written.
 	 */
 	if (signo == K_SIGTRAP && arena_of(rip - 1) && *(u8 *)(rip - 1) == 0xcc &&
 	    state_lookup(rip - 1, &pos) && pos.frag->dead) {
@@ -414,8 +418,8 @@ void signal_sigreturn(struct tls *t)
 	struct k_frame f;
 
 	/*
-	 * A signal that has arrived was noted with the handler's mask, so deliver it before the
-	 * return.
+	 * A signal that has already arrived was noted together with the handler's signal mask, so
+	 * deliver it before rt_sigreturn restores the old mask.
 	 */
 	set_mask(~0ull);
 	if (t->pending)

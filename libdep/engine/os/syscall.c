@@ -41,7 +41,7 @@
 #define SHM_EXEC	0100000
 #define K_IPC_STAT	2
 
-s64 app_syscall_raw(struct tls *t, u64 nr, const u64 args[6]);	/* calls.S */
+s64 app_syscall_raw(struct tls *t, u64 nr, const u64 args[6]);	/* in calls.S */
 
 s64 app_syscall(struct tls *t, u64 nr, const u64 args[6])
 {
@@ -386,9 +386,9 @@ static s64 do_syscall(struct tls *t, u64 nr, u64 a[6])
 		return sys_arch_prctl(t, a);
 	case __NR_rseq:
 		/*
-		 * The kernel cannot restart a sequence that runs in the code cache; glibc works
-		 * without rseq.  In a process that was attached to, the first threads are
-		 * registered; then glibc aborts if a new thread cannot register.
+		 * Restartable sequences: the kernel could not restart one that runs in the code
+		 * cache, and glibc works without them.  But after an attach, glibc has already
+		 * registered threads, and it aborts if a new thread cannot register.
 		 */
 		if (!boot.nattached)
 			return -E_NOSYS;
@@ -521,9 +521,9 @@ u8 *syscall_go_on(struct tls *t)
 	t->before = rt_timestamp();
 	t->resume_known = KNOWN_ALL;
 	do {
-		/* A stop by another thread ends where the call would begin. */
+		/* A stop may have aborted the call; app_syscall() has waited until it was over. */
 		t->pending &= ~(u64)PENDING_STOP;
-		/* The kernel has kept what is left of the time-out. */
+		/* For restart_syscall the kernel has kept the rest of the time-out. */
 		ret = code == -E_RESTART_RESTARTBLOCK ? app_syscall(t, __NR_restart_syscall, a)
 						      : do_syscall(t, nr, a);
 	} while (ret == SYS_ABORTED && !(t->pending & PENDING_SIGNAL));

@@ -21,7 +21,7 @@ u8 *syscall_handle(struct tls *t);
 /**
  * syscall_go_on() - go on with the system call in which @t was when the engine was attached
  *
- * t->resume_pc is behind the system call instruction; rax has the kernel's restart code.
+ * t->resume_pc is after the system call instruction; rax has the kernel's restart code.
  *
  * Return: as syscall_handle().
  */

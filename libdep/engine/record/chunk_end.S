@@ -6,7 +6,7 @@
 /*
  * u64 ring_chunk_end(struct tls *t)
  *
- * End the chunk at t->pp by a store to ADEPT_CHUNK_END_AT, which faults in the guard behind the
+ * End the chunk at t->pp by a store to ADEPT_CHUNK_END_AT, which faults in the guard after the
  * chunk.  The kernel module reads the application's registers at this fault.  Returns the new
  * t->pp.  rsp must stay valid, since a signal can arrive here; the module takes the application's
  * rsp from TLS_SPILL1.

@@ -191,7 +191,7 @@ void record_describe(const struct build *b)
 
 static u8 code_kind(const struct build *b, const struct state_entry *x)
 {
-	/* Code after the last instruction, as for loop and jrcxz. */
+	/* Code after the last instruction, as the jumps that exits.c adds after loop and jrcxz. */
 	if (x->insn >= b->n && x->kind <= STATE_GS_DONE)
 		return ADEPT_CODE_EXIT;
 	switch (x->kind) {

@@ -128,8 +128,8 @@ static void take_own_page(struct adept_session *own)
 	own->native_images = own->native_privileged = 0;
 	own->lost_descriptors = 0;
 	/*
-	 * When the collector or the holder dies, the kernel marks only the robust futexes in the
-	 * session's page; the domain must rely on heartbeat_ns.
+	 * When the collector or the fd store holder dies, the kernel marks only the robust futexes
+	 * in the session's page; the domain must rely on heartbeat_ns.
 	 */
 	own->collector = own->holder = 0;
 	own->collector_waits = 0;
@@ -204,8 +204,8 @@ static int drop_first_page(void)
 }
 
 /*
- * Replace all that does not belong to the domain.  Rings of the kernel module stay mapped: they
- * belong to this address space only.
+ * Replace what does not belong to the domain by empty memory.  Rings of the kernel module stay
+ * mapped: they belong to this address space only.
  */
 static int drop_others(void)
 {

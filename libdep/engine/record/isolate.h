@@ -25,9 +25,12 @@ u32 isolate_threads(const u32 **slots);
 /** isolate_procs() - set *@slots to the process slots of the domain.  Return: their number */
 u32 isolate_procs(const u32 **slots);
 
-/** isolate_may_use_exit() - whether the batch of exit ids from @id on belongs to the domain */
+/**
+ * isolate_may_use_exit() - whether the batch of exit ids from @id on is the domain's; always 1
+ * outside of a domain
+ */
 int isolate_may_use_exit(u32 id);
-/** isolate_may_use_serial() - whether @serial belongs to the domain */
+/** isolate_may_use_serial() - whether @serial is the domain's; always 1 outside of a domain */
 int isolate_may_use_serial(u32 serial);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Rings of the kernel module adept.ko (ADEPT_S_MODULE).  When a store faults in the guard behind a
+ * Rings of the kernel module adept.ko (ADEPT_S_MODULE).  When a store faults in the guard after a
  * chunk, the module ends the chunk and moves the record pointer to the next chunk.  The engine is
  * not notified, so it finds the current chunk by the record pointer.
  */
@@ -43,8 +43,8 @@ void module_next_chunk(struct tls *t, const struct adept_position *tail, u32 hav
 	t->pp = ring_chunk_end(t);
 	module_find(t);
 	/*
-	 * Clear the copy of the unfinished record in the new chunk: the tail position already
-	 * describes it.
+	 * The module has copied the unfinished record to the new chunk.  Clear this copy: the tail
+	 * position of the old chunk already describes the record.
 	 */
 	memset((void *)t->pp, 0, carried);
 }

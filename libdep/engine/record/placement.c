@@ -185,7 +185,7 @@ void record_plan(struct build *b)
 		for (; x < b->nexits && b->exits[x].insn == i; x++)
 			known = plan_exit(b, &b->exits[x], i, known);
 	}
-	/* Plan the exits of an empty fragment, and the exit that cut() made. */
+	/* Plan the exits of an empty fragment, and the exit that cut() adds to a shortened one. */
 	for (; x < b->nexits; x++)
 		known = plan_exit(b, &b->exits[x], b->n - 1, known);
 }

@@ -39,7 +39,10 @@ static int may_create(void)
 	return how_many() > 1;
 }
 
-/* Claim process slot @k.  In a domain, no check of the table is needed: @k is reserved for it. */
+/*
+ * Claim process slot @k.  In a domain, the table of reserved slots need not be checked: @k is
+ * reserved for the domain.
+ */
 static int claim(u32 k)
 {
 	struct adept_proc *p = proc_slots() + k;
@@ -89,9 +92,9 @@ static int any_in_state(u32 state)
 /*
  * Pause while the table of process slots is full.
  *
- * If the collector has not noticed yet that a process has ended, wait up to about 0.1 s in all for
- * it to notice.  If it has, the slot will become free: wait without a limit, as threads do for
- * their slots (record/ring.c).
+ * A process may have ended without the collector having noticed it yet: the pauses for this add up
+ * to about 0.1 s.  A slot in state ENDED will become free: wait for it without a limit, as
+ * slots_take() does for thread slots.
  *
  * Return: 0: give up.
  */

@@ -16,7 +16,7 @@
 void record_plan(struct build *b);
 /** record_length() - size in bytes of a record with the first @nst stores, including its id */
 u16 record_length(const struct build *b, unsigned int nst);
-/** record_useful_regs() - registers that avoid a store if recovery knows them at the entry */
+/** record_useful_regs() - registers that can save a store if recovery knows them at the entry */
 u16 record_useful_regs(const struct build *b);
 
 /* Functions of value_stores.c. */
@@ -33,7 +33,7 @@ void record_forget_exits(void);
 /** record_forget_descriptors() - start with an empty descriptor ring in a new process */
 void record_forget_descriptors(void);
 void record_describe(const struct build *b);
-/** record_translation() - describe the cache code of @f, after record_describe() of @b */
+/** record_translation() - write the descriptor of @f's cache code, after record_describe() */
 void record_translation(const struct build *b, const struct frag *f);
 void record_message(const char *text);
 /** record_log() - add a line to the engine's log; use LOG() or LOG_LOCKED() */
@@ -85,7 +85,7 @@ void ring_event(struct tls *t, u32 id, const void *payload, u32 size);
 void ring_record_context(struct tls *t, u64 pc);
 /** ring_has_room() - whether the current chunk has room for @bytes more bytes */
 int ring_has_room(struct tls *t, u32 bytes);
-/** ring_guard_hit() - whether @addr is in the guard behind @t's chunk */
+/** ring_guard_hit() - whether @addr is in the guard after @t's chunk */
 int ring_guard_hit(const struct tls *t, u64 addr);
 /**
  * ring_call_begin() - publish the system call that the thread will make (struct adept_call)

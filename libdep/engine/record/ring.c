@@ -344,8 +344,8 @@ void ring_reserve_end(struct tls *t)
 }
 
 /*
- * The arguments published are those of the program, as in events.  The kernel may get different
- * ones: addresses of copies that the engine made.
+ * The published arguments are those that the program passed, as in ADEPT_EV_SYSCALL events.  The
+ * kernel may get others: addresses of copies that the engine made.
  */
 void ring_call_begin(struct tls *t, u64 nr)
 {

@@ -4,8 +4,8 @@
  * program.  The engine maps further arenas near code that is out of reach of both.
  *
  * An arena has two parts, both filled from low to high addresses.  The hot part has the code that
- * runs often, close together.  The cold part has code that rarely runs (exit stubs, mismatch exits)
- * and literals; it begins with jumps to the engine's gates.
+ * runs often, close together.  The cold part has code that rarely runs (exit stubs, jumps between
+ * landing stubs) and literals; it begins with jumps to the engine's gates.
  */
 #include "code_cache.h"
 #include "libdep/engine/base/prefault.h"

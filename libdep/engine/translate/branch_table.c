@@ -2,10 +2,11 @@
 /*
  * Branch tables, and the chains of the landing stubs of their buckets.
  *
- * A table entry leads to the first landing stub of its bucket.  The literal of a stub leads to the
- * next stub of the bucket, the literal of the last stub to the dispatcher.  Entries and literals
- * change by single stores while other threads use them.  Each lookup must end at the right stub or
- * in the dispatcher, which finds the stub as well.  Two rules ensure this:
+ * A table entry leads to the first landing stub of its bucket.  Each stub has a literal: the
+ * address to which it jumps for other targets.  The literal leads to the next stub of the bucket,
+ * that of the last stub to the dispatcher.  Entries and literals change by single stores while
+ * other threads use them.  Each lookup must end at the right stub or in the dispatcher, which finds
+ * the stub as well.  Two rules ensure this:
  *
  *  - an entry that a thread can look up is never empty;
  *  - literals follow the order of the bucket's list, which only grows at its front, so that no
@@ -13,8 +14,8 @@
  *
  * A table has few entries at first, so that small programs need little memory.  When it becomes
  * dense, the number of entries is doubled: each bucket is split in two, at other indices, and its
- * stubs stay in the old order.  A thread that looks up an address meanwhile, or with the old
- * number, can reach the dispatcher, which waits for frag_lock.
+ * stubs stay in the old order.  A thread that looks up an address meanwhile, or with the old number
+ * of entries, can reach the dispatcher, which waits for frag_lock.
  */
 #include "branch_table.h"
 #include "libdep/engine/base/prefault.h"
@@ -46,8 +47,8 @@
 #define HUGE_PAGE	(2ull << 20)
 
 /*
- * Size of the tables in low memory: one huge page for jumps and calls, one for returns; the scales
- * follow.
+ * Size of the tables in low memory: one huge page for jumps and calls, one for returns.  After them
+ * are the numbers of their entries (table_scale()).
  */
 #define TABLES_SIZE	(2 * HUGE_PAGE)
 

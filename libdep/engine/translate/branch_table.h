@@ -12,8 +12,8 @@
 #include "libdep/x86/emit.h"
 
 /*
- * There are two tables: one for indirect jumps and calls, which share their landing stubs, and one
- * for returns.
+ * Indirect jumps and calls share landing stubs; T_JUMP stands for their tables, table_jump() and
+ * table_call().  Returns have landing stubs and a table of their own.
  */
 enum table { T_JUMP, T_RETURN, NTABLES };
 
@@ -37,8 +37,10 @@ u32 table_bits(enum table t);
 u64 *table_scale(enum table t);
 u64 *table_jump(void);
 /**
- * table_call() - table of calls: has the addresses of call entries, 5 bytes before the landing
- * stubs
+ * table_call() - table of indirect calls
+ *
+ * Its entries lead 5 bytes before the landing stubs, to code that drops the return address that the
+ * native call has pushed.
  */
 u64 *table_call(void);
 u64 *table_return(void);

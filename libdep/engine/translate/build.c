@@ -7,7 +7,7 @@
  *	entry:		of a hooked function: check of the return address
  *			instructions, value stores
  *			last exit
- *			side exits
+ *			side exits: ends of records, for conditional branches
  *
  *	cold part:	exit stubs to the dispatcher, literals
  */
@@ -110,8 +110,8 @@ static struct frag *build(u64 pc, u16 mask, struct arena *a, enum after after)
 		b->limit = limit;
 		build_scan(b);
 		/*
-		 * Untracked code cannot follow a landing stub: the dispatcher must compare its
-		 * source at each entry.
+		 * Code whose changes cannot be noticed must not follow a landing stub: the
+		 * dispatcher must compare it with the application's code at each entry.
 		 */
 		if (a && b->unwatchable)
 			return NULL;

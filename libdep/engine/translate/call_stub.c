@@ -3,18 +3,18 @@
  * Call stubs.
  *
  * The processor predicts that a return goes to the instruction after its call.  The branch table of
- * returns has one landing stub for each return address.  For it to be where the processor predicts,
- * all translations of a call must share one native call instruction.  It is in a call stub,
- * followed by the landing stub of the return.  Translated code pushes the application's return
- * address and jumps to the call stub.
+ * returns has one landing stub for each return address.  For this stub to be where the processor
+ * predicts, all translations of a call must share one native call instruction.  This instruction is
+ * in a call stub, followed by the landing stub of the return.  Translated code pushes the
+ * application's return address and jumps to the call stub.
  *
- * The call stub of a direct call enters the callee with a register mask that is known in all
- * translations of the call.  If a translation is added that knows fewer registers, a new call stub
- * replaces the old one.
+ * The call stub of a direct call enters a version of the callee that needs only registers known to
+ * recovery in all translations of the call.  If a translation with fewer known registers is added,
+ * a new call stub replaces the old one.
  *
  * The landing stub falls through into the fragment after the call, which is translated together
- * with the call stub.  If this fragment dies, a new call stub replaces the old one, with a landing
- * stub that jumps to the new fragment.
+ * with the call stub.  If this fragment is killed, a new call stub replaces the old one, with a
+ * landing stub that jumps to the new fragment.
  */
 #include "translate.h"
 #include "libdep/engine/base/prefault.h"
@@ -100,8 +100,8 @@ static void renew(struct callsite *c, u16 mask, int inlined)
 	struct landing_place at;
 
 	/*
-	 * Set c->stub before the tail is built: the fragment after the call may contain the same
-	 * call.
+	 * Set c->stub before the fragment after the call is built, since that fragment may contain
+	 * the same call.
 	 */
 	c->stub = build_call(c, mask, &at);
 	landing_build_tail(c->ret, arena_of((u64)c->stub->start),

@@ -2,6 +2,9 @@
 /*
  * The code cache: an index of fragments by application pc, the links between them, and the arenas
  * that contain their code.
+ *
+ * Versions of a fragment differ in their entry mask: the registers whose values recovery must know
+ * at the entry.  Any exit can enter the {rsp} version, whose entry mask is rsp alone.
  */
 #ifndef ADEPT_ENGINE_TRANSLATE_CODE_CACHE_H
 #define ADEPT_ENGINE_TRANSLATE_CODE_CACHE_H
@@ -12,7 +15,7 @@ struct arena;
 
 /**
  * frag_get() - find or build a version of @pc that needs only @known registers; frag_lock held
- * @call: 1: the version must have a call entry
+ * @call: 1: the version must have a call entry, which drops a native call's return address
  */
 struct frag *frag_get(u64 pc, u16 known, int call);
 /** frag_exists() - whether there is a version of @pc that needs only @known registers */
@@ -21,7 +24,7 @@ void frag_insert(struct frag *f);
 /** frag_kill() - remove @f so that no lookup, link or landing stub leads to it; frag_lock held */
 void frag_kill(struct frag *f);
 /**
- * frag_make_return_site() - note that calls of hooked functions return to @pc
+ * frag_make_return_site() - record that calls of hooked functions return to @pc
  *
  * Kills translations of @pc that do not record the function's result.
  */
@@ -40,8 +43,9 @@ struct frag *frag_of_cache(u64 addr);
 struct frag *build_fragment(u64 pc, u16 mask);
 /**
  * build_after() - translate the {rsp} version of @pc, directly after the last code in @a
+ * @after: kind of the landing stub that this last code is
  *
- * Return: NULL if the code at @pc is untracked.
+ * Return: NULL if the code at @pc could change without being noticed.
  */
 struct frag *build_after(u64 pc, struct arena *a, enum after after);
 
@@ -70,7 +74,7 @@ u8 *arena_hot(const struct arena *a);
 u8 *arena_cold(const struct arena *a);
 /**
  * arena_take_cold() - allocate @n bytes of the cold part outside of fragments
- * @must: 1: also use the reserve
+ * @must: 1: also use the last ARENA_ROOM / 2 bytes, which are a reserve
  *
  * Return: NULL if there is no room.
  */

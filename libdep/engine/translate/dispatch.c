@@ -129,8 +129,8 @@ static u8 *write_gs_base(struct tls *t, const struct x86_insn *in, u64 next)
 	if (in->opsize == 4)
 		v = (u32)v;
 	/*
-	 * Record the event before the change: if it begins a chunk, the chunk's header must have
-	 * the old base.
+	 * Record the event before the change: if the event begins a new chunk, the header of this
+	 * chunk must have the old gs base.
 	 */
 	ring_event(t, ADEPT_EV_GSBASE, &v, 8);
 	t->app_gs_base = v;
@@ -139,9 +139,9 @@ static u8 *write_gs_base(struct tls *t, const struct x86_insn *in, u64 next)
 }
 
 /*
- * Whether code at @pc can be translated now, though it could not when the trap fragment was built.
- * The engine is not notified if a mapping becomes executable that was not before.  If the code can
- * be translated, kill the trap fragment.
+ * Whether code at @pc can be translated now, though it could not when the trap fragment there was
+ * built, which only raises the fault.  The engine is not notified if a mapping becomes executable
+ * that was not before.  If the code can be translated, kill the trap fragment.
  */
 static int has_come(u64 pc)
 {

@@ -7,7 +7,7 @@
 #include "libdep/engine/hooks/hooks.h"
 #include "libdep/engine/record/record.h"
 
-/* Maximal number of versions for one pc, in addition to the {rsp} version. */
+/* Maximal number of versions for one pc, in addition to the version that needs only rsp. */
 #define MAX_VERSIONS	6
 
 /*
@@ -108,8 +108,8 @@ static unsigned int count_bits(u32 mask)
 }
 
 /*
- * Whether the application's code is still the same as when @f was translated; only for untracked
- * code.
+ * Whether the application's code is still the same as when @f was translated; only for code whose
+ * changes cannot be noticed.
  */
 static int source_matches(struct frag *f)
 {

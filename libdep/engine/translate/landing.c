@@ -33,9 +33,9 @@ static int has_bmi2(void)
 }
 
 /*
- * Whether the processor has a fast loop instruction.  On AMD's processors it is one operation, on
- * Intel's about ten (Agner Fog's instruction tables); jrcxz is two on both, and branches if the
- * landing stub is the right one.
+ * Whether the processor has a fast loop instruction.  It is one operation on AMD's processors and
+ * about ten on Intel's (Agner Fog's instruction tables).  jrcxz is two operations on both, and its
+ * branch is taken if the landing stub is the right one.
  */
 static int has_fast_loop(void)
 {
@@ -48,7 +48,7 @@ static int has_fast_loop(void)
 
 void landing_init(void)
 {
-	/* Strict mode uses the general code, so that tests cover both. */
+	/* ADEPT_S_STRICT selects the code without loop and BMI2, so that tests cover it, too. */
 	int tuned = !(layout()->flags & ADEPT_S_STRICT);
 
 	by_loop = has_fast_loop() && tuned;
@@ -68,9 +68,9 @@ void landing_emit_mismatch_exit(struct build *b)
 }
 
 /*
- * Emit rcx -= pc; with the loop instruction, rcx -= pc - 1.  If @pc is small, it is a displacement.
- * A return comes with the landing stub's cache address in rdx, from which pc is computed if the two
- * are near; otherwise rdx is loaded with a constant.
+ * Emit rcx -= pc; with the loop instruction, rcx -= pc - 1.  A pc for which small() is 1 becomes a
+ * displacement.  After a return, rdx has the landing stub's cache address; if pc is near it, pc is
+ * computed from it.  Otherwise rdx is loaded with a constant.
  */
 static void emit_subtract(struct build *b, int is_return)
 {
@@ -111,7 +111,7 @@ void landing_emit(struct build *b, int is_return)
 	}
 	emit_subtract(b, is_return);
 	if (by_loop) {
-		/* A LOOP instruction jumps back to the exit for other targets, the stub's first code. */
+		/* For other targets, loop branches back to the jump at the fragment's start. */
 		emit_state(b, STATE_LAND_LOOP, b->n, X86_NONE, X86_NONE, X86_NONE);
 		emit8(e, 0xe2);
 		emit8(e, (u8)(b->start - (e->p + 1)));

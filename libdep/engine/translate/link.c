@@ -44,15 +44,15 @@ static void take_out(struct exit *x)
 }
 
 /*
- * Link exit @x to fragment @to.  A native call is linked to the call entry, 5 bytes before the
- * entry, which drops the call's return address.
+ * Link exit @x to fragment @to.  A native call is linked to the call entry.  This code begins
+ * 5 bytes before the normal entry and drops the call's return address.
  */
 void exit_link(struct exit *x, struct frag *to)
 {
 	u8 *target = frag_entry(to) - (x->call == CALL_NATIVE ? EMIT_LEA_RSP_LEN : 0);
 	u8 *field = frag_code(exit_frag(x), x->patch);
 
-	/* Only the dispatcher may enter a fragment whose source must be compared at each entry. */
+	/* Only the dispatcher may enter a fragment whose source code it must compare each time. */
 	if (!x->patch || (x->thunk && exit_frag(x)->dead) || to->source) {
 		exit_unlink(x);
 		return;
@@ -60,7 +60,7 @@ void exit_link(struct exit *x, struct frag *to)
 	if (!near(field, target)) {
 		target = veneer(field, target, !x->thunk);
 		if (!target) {
-			/* A full arena still has a reserve for 4,096 such jumps. */
+			/* Rare: even a full arena has a reserve for 4,096 jumps to other arenas. */
 			if (!x->thunk)
 				fatal("code cache arena has no room for a jump to another arena");
 			exit_unlink(x);

@@ -306,7 +306,7 @@ static void mangle_gs_implicit(struct build *b, unsigned int n, u8 base)
 	emit_state(b, STATE_GS, n, s, base, X86_NONE);
 	emit_bytes(e, ed.b, ed.len);
 	emit_state(b, STATE_GS_DONE, n, s, base, X86_NONE);
-	/* not s; lea base, [base + s + 1] */
+	/* base -= s, without changing a flag: not s; lea base, [base + s + 1] */
 	emit8(e, 0x48);
 	emit8(e, 0xf7);
 	emit8(e, (u8)(0xd0 | s));

@@ -50,7 +50,7 @@ static void take_out(u32 i)
 	memmove(&table[i], &table[i + 1], (n - i) * sizeof(table[0]));
 }
 
-/* Remove an entry that is needed only for the name of a mapping.  Return: 0 if there is none. */
+/* Remove an entry that is kept only for its file's name.  Return: 0 if there is none. */
 static int evict(void)
 {
 	for (u32 i = 0; i < n; i++) {
@@ -102,7 +102,7 @@ static struct tracked part(const struct tracked *t, u64 start, u64 end)
 	return p;
 }
 
-/* Split the entry that contains @addr at this address, if the entry's stamp is not after @stamp. */
+/* Split the entry that contains @addr at this address, unless the mapping is newer than @stamp. */
 static void split(u64 stamp, u64 addr)
 {
 	u32 i = first_behind(addr);

@@ -256,7 +256,7 @@ void reserved_reg_plan(struct build *b)
 				reg = scratch[i];
 			}
 		}
-		/* Cannot happen: no instruction uses that many registers. */
+		/* Cannot happen: no instruction uses all registers of scratch[]. */
 		if (reg == X86_NONE)
 			fatal("no free scratch register for an instruction with opcode %x",
 			      b->ins[n].in.opcode);

@@ -40,11 +40,9 @@ int r15_named(const struct x86_insn *in);
  * reserved_reg_plan() - choose scratch registers for the application's r15, for each instruction
  */
 void reserved_reg_plan(struct build *b);
-/*
- * Emitted before and after instruction @n and its stores: load r15 into a scratch register; restore
- * the scratch register.
- */
+/** reserved_reg_load() - before instruction @n and its stores: load r15 to a scratch register */
 void reserved_reg_load(struct build *b, unsigned int n);
+/** reserved_reg_spill() - after instruction @n, before its later stores: restore the register */
 void reserved_reg_spill(struct build *b, unsigned int n);
 /**
  * r15_emit_slot_form() - emit instruction @n with r15 replaced by its memory slot in the TLS block
@@ -61,7 +59,7 @@ void build_begin(struct build *b, struct arena *a);
 struct frag *build_commit(struct build *b);
 
 /* Functions of build.c. */
-/** build_stub() - begin a fragment without application instructions; its entry mask is {rsp} */
+/** build_stub() - begin a fragment without application instructions, which needs only rsp */
 struct build *build_stub(u64 pc, struct arena *a);
 
 /* Functions of exits.c. */
@@ -70,7 +68,7 @@ u8 *exits_emit_linkable(struct build *b, u8 opcode);
 void exits_emit_branch(struct build *b, unsigned int n, struct build_exit *x);
 /** exits_emit_final() - emit the exit after the last instruction */
 void exits_emit_final(struct build *b);
-/** exits_emit_stubs() - emit the code at the targets of side exits, which ends their records */
+/** exits_emit_stubs() - emit the code to which conditional branches exit; it ends the records */
 void exits_emit_stubs(struct build *b);
 /** exits_emit_thunk() - emit the exit stub of exit @i, which enters the dispatcher with exit @x */
 void exits_emit_thunk(struct build *b, u32 i, const struct exit *x);
@@ -86,7 +84,7 @@ void returns_prepare(u64 pc);
 /** returns_emit() - emit exit @i, a return, by a native ret instruction */
 void returns_emit(struct build *b, u32 i);
 /**
- * returns_emit_by_jump() - emit a return by a jump, for ret n and strict mode; rcx has the target
+ * returns_emit_by_jump() - emit a return to rcx by a jump, for ret n and with ADEPT_S_STRICT
  */
 void returns_emit_by_jump(struct build *b, u32 i);
 
@@ -97,34 +95,39 @@ void callsite_init(void);
 struct frag *call_stub_direct(const struct exit *x);
 /**
  * call_stub_indirect() - find or build the call stub for indirect calls that return to @ret
- * @inlined: 1: the landing stub may fall through into a translation of @ret
+ * @inlined: 1: the landing stub may fall through into a translation of @ret; 0: it jumps there
  */
 struct frag *call_stub_indirect(u64 ret, int inlined);
 /**
- * call_stub_rebuild() - replace the call stubs that return to @ret, after the fragment there died
+ * call_stub_rebuild() - replace the call stubs that return to @ret, after its fragment was killed
  */
 void call_stub_rebuild(u64 ret);
 
 /* Functions of landing.c. */
 void landing_init(void);
-/** landing_emit_mismatch_exit() - emit the jump that must precede a landing stub that uses loop */
+/**
+ * landing_emit_mismatch_exit() - emit the jump for other targets that precedes a landing stub
+ *
+ * Does nothing if landing stubs do not use the loop instruction, which branches back to this jump.
+ */
 void landing_emit_mismatch_exit(struct build *b);
 /**
  * landing_emit() - emit a landing stub: if rcx is @b->pc, restore rcx and rdx and fall through
  * @is_return: 1: native returns lead to the stub
  */
 void landing_emit(struct build *b, int is_return);
-/** landing_emit_mismatch() - emit the landing stub's mismatch exit, in the cold part */
+/** landing_emit_mismatch() - emit, in the cold part, the jump to the next stub of the bucket */
 void landing_emit_mismatch(struct build *b);
 /** landing_place() - get address and literal of the landing stub in @b, which was just committed */
 struct landing_place landing_place(const struct build *b);
 /**
- * landing_build_tail() - complete the landing stub (code for indirect branches to @pc) with its jump
+ * landing_build_tail() - emit what follows the landing stub of @pc: a fragment or a jump to it
+ * @after: kind of the stub; AFTER_NOTHING: always emit a jump
  *
  * The stub must be the code that was added to @a last.
  */
 void landing_build_tail(u64 pc, struct arena *a, enum after after);
-/** landing_renew() - replace the landing stub of jumps to @pc, after the fragment behind it died */
+/** landing_renew() - replace the landing stub of jumps to @pc: the fragment after it was killed */
 void landing_renew(u64 pc);
 /** landing_get() - build the landing stub of indirect branches to @pc if there is none */
 void landing_get(u64 pc, int is_return);

@@ -16,7 +16,7 @@ struct probe {
 	u8 pp;			/* prefix; legacy: 0, 1 = F3, 2 = F2; otherwise the pp field */
 	u8 w, p66;
 	u8 l, bc;		/* l: vector length; bc: EVEX.b */
-	u8 mod, reg, rm;	/* mod: 0: memory operand, 1: register operand */
+	u8 mod, reg, rm;	/* ModRM; mod is 0 for a memory operand, 1 for a register */
 	u8 r, x, b, r2, z, aaa;
 	u8 vvvv;		/* VEX.vvvv, not inverted, with V' as bit 4 */
 	u8 index;		/* index register in the SIB byte */

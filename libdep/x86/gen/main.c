@@ -207,7 +207,7 @@ static void opcode(unsigned int t, unsigned int enc, unsigned int map, unsigned 
 			p.pp = 0;
 		if (with && !p.mod && p.rm) {
 			/*
-			 * the address form does not select the row: copy the row of the first form
+			 * Of a memory operand, rm does not select the row: copy that of rm - 1.
 			 */
 			flat[i] = flat[i - dims[X86_DIM_R] * dims[X86_DIM_B]];
 		} else if (gen_row(&p, &row)) {

@@ -450,7 +450,7 @@ int gen_row(struct probe *p, struct x86_row *row)
 			continue;
 		if (in.op[k].mem.type == ZYDIS_MEMOP_TYPE_VSIB)
 			row->fields |= X86_RF_VSIB;
-		/* the encoded disp8 is 1, so the value is its factor */
+		/* the encoded disp8 is 1, so Zydis's displacement is the factor of disp8 */
 		while (in.op[k].mem.disp.value >> row->cd8 > 1)
 			row->cd8++;
 	}
