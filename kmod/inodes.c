@@ -91,7 +91,8 @@ out:
 	return file;
 }
 
-int __init adept_fs_init(const struct file_operations *fops, void (*destroy)(struct adept_session *s))
+int __init adept_fs_init(const struct file_operations *fops,
+			 void (*destroy)(struct adept_session *s))
 {
 	session_fops = fops;
 	destroy_session = destroy;

@@ -165,7 +165,8 @@ ask() {
 if have python3; then
 	for group in 0 $team; do
 		stranger bash -c "$(declare -f ask); ask $group" >answer 2>&1
-		grep -q '"error":"EPERM".*user 64323 cannot share a store' answer && [ ! -e ask.dep ]
+		grep -q '"error":"EPERM".*user 64323 cannot share a store' answer &&
+			[ ! -e ask.dep ]
 		check $? "depd refuses group $group" "$(cat answer)"
 	done
 	owner bash -c "$(declare -f ask); ask $team" >answer 2>&1

@@ -334,8 +334,8 @@ static const struct {
 	  ACCOUNT_STORED },
 	{ "adept_user_cpu_seconds", COUNTER, "seconds", "Processor time of a user's instances.",
 	  ACCOUNT_CPU },
-	{ "adept_user_refused", COUNTER, NULL, "Requests refused because a user's limit was reached.",
-	  ACCOUNT_KINDS },
+	{ "adept_user_refused", COUNTER, NULL,
+	  "Requests refused because a user's limit was reached.", ACCOUNT_KINDS },
 };
 
 static void put_user(struct metrics_out *o, const struct account_info *a, enum account_what what)

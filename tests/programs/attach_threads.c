@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Suite: attach.  attach_threads SECONDS, or until SIGUSR2: threads that compute, sleep, wait for each other, create
- * threads, and handle signals on an alternate stack and in the middle of sleeps.  Each checks what
- * it sees.
+ * Suite: attach.  attach_threads SECONDS, or until SIGUSR2: threads that compute, sleep, wait for
+ * each other, create threads, and handle signals on an alternate stack and in the middle of sleeps.
+ * Each checks what it sees.
  * Exits with 1 at the first wrong result.
  */
 #include <errno.h>

@@ -17,9 +17,9 @@ u32 record_value_bytes(const struct frag *f, unsigned int nst)
 }
 
 /*
- * Return 1 if the chunk has room for @bytes.  Otherwise end the chunk and return 0.  The chunk's end
- * then says where in fragment @f the thread is: instructions before @insn are done and @nst values
- * are stored; @extra is the value of one more store, as in struct adept_position.
+ * Return 1 if the chunk has room for @bytes.  Otherwise end the chunk and return 0.  The chunk's
+ * end then says where in fragment @f the thread is: instructions before @insn are done and @nst
+ * values are stored; @extra is the value of one more store, as in struct adept_position.
  */
 static int room_or_tail(struct tls *t, u32 bytes, const struct frag *f, unsigned int insn,
 			unsigned int nst, const u64 *extra)

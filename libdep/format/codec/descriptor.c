@@ -35,7 +35,8 @@ static int check_stores(const struct adept_desc_frag *d)
 
 	for (i = 0; i < d->nstores; i++, prev = st++) {
 		if (st->insn >= d->ninsns || st->held > 16 || !adept_store_bytes(st))
-			return dep_fail(-EBADMSG, "fragment %u: the description of stored value %u is malformed",
+			return dep_fail(-EBADMSG,
+					"fragment %u: the description of stored value %u is malformed",
 					d->first_exit, i);
 		if (prev && (prev->insn > st->insn ||
 			     (prev->insn == st->insn &&

@@ -14,7 +14,8 @@
 #define MAX_REFS	256u
 #define MAX_LOOKS	2u
 
-_Static_assert(DEP_ACCESS_SET_CACHE == 1 << 10, "the shifts in this file assume 1024 entries in the access set's cache");
+_Static_assert(DEP_ACCESS_SET_CACHE == 1 << 10,
+	       "the shifts in this file assume 1024 entries in the access set's cache");
 _Static_assert(DEP_ACCESS_SET_PAGE == 4096 && DEP_ACCESS_SET_AT_ONCE <= 57,
 	       "one 64-bit load must cover a lookup at any bit offset");
 _Static_assert(DEP_FILTER_CODES <= 64, "dep_jit_look.origin must hold every origin");
