@@ -95,7 +95,7 @@ if have setarch; then
 		n=$(wc -l <part.refs)
 		[ "$n" -gt 10000 ] && tail -n "$n" whole.refs | cmp -s - part.refs &&
 			pass "process $process: all $n references are as in a whole recording" ||
-			fail "process $process: its $n references are not those of a whole recording"
+			fail "process $process: its $n references are not as in a recording"
 	done
 	"$DEPCTL" ls part >ls.out
 	is "how it was recorded" "$(grep -c '^process [0-9]* *attach ' ls.out)" 1

@@ -158,7 +158,7 @@ static int inject(struct result *r, struct scan *s, struct dep_running *thread)
 
 static int take(struct result *r, struct scan *s)
 {
-	struct dep_running *thread = calloc(DEP_ATTACH_THREADS, sizeof(*thread));
+	struct dep_running *thread;
 	struct timespec begun;
 	int err;
 
@@ -167,17 +167,22 @@ static int take(struct result *r, struct scan *s)
 	if (s->proc < 0)
 		return dep_inject_error(&r->why, ESRCH, "There is no process %d.", s->pid);
 	s->thread = calloc(DEP_ATTACH_THREADS, sizeof(*s->thread));
-	if (!s->thread || !thread)
+	if (!s->thread)
 		return dep_inject_error(&r->why, ENOMEM, "No memory.");
 	err = refuse_process(s->pid, s->proc, &r->why);
 	if (err)
 		return err;
+	thread = calloc(DEP_ATTACH_THREADS, sizeof(*thread));
+	if (!thread)
+		return dep_inject_error(&r->why, ENOMEM, "No memory.");
 	err = stop_all(s, &begun, &r->why);
 	release_settle(s);
 	if (!err)
 		err = inject(r, s, thread);
-	if (err)
+	if (err) {
 		release_all(s);
+		free(thread);
+	}
 	if (begun.tv_sec)
 		r->stop_ns = now_ns() - ((u64)begun.tv_sec * 1000000000u + (u64)begun.tv_nsec);
 	return err;

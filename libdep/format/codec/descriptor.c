@@ -35,9 +35,8 @@ static int check_stores(const struct adept_desc_frag *d)
 
 	for (i = 0; i < d->nstores; i++, prev = st++) {
 		if (st->insn >= d->ninsns || st->held > 16 || !adept_store_bytes(st))
-			return dep_fail(-EBADMSG,
-					"fragment %u: the description of stored value %u is malformed",
-					d->first_exit, i);
+			return dep_fail(-EBADMSG, "fragment %u: description of stored value %u is "
+					"malformed", d->first_exit, i);
 		if (prev && (prev->insn > st->insn ||
 			     (prev->insn == st->insn &&
 			      dep_store_is_post(prev) > dep_store_is_post(st))))

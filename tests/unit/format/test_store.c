@@ -594,7 +594,7 @@ static void modules(void **state)
 	scratch_remove(dir);
 }
 
-/* The name of a thread is where its frame says, so that newer recorders can write more before it. */
+/* The name of a thread is where its frame says, so newer recorders can write more before it. */
 static void longer_thread_end(void **state)
 {
 	struct {
