@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # depctl attach: programs that check what they see are recorded from their middle on, and do not
 # notice it; the references are those of an engine that was there from the start.  ROUNDS of each:
-# 3, LONG=1: 100.
+# 2, LONG=1: 100.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 "$tests/programs/build.sh" "$build/programs" || exit 1
 cd "$tmp" || exit 1
-rounds=3
+rounds=2
 [ "$LONG" != 1 ] || rounds=100
 RANDOM=${ADEPT_TEST_SEED:-1}
 
@@ -41,7 +41,7 @@ checked() {
 	"$@" >out 2>&1 &
 	pid=$!
 	wait_for grep -qs running out
-	sleep 0.$((RANDOM % 10))
+	sleep 0.$((RANDOM % 5))
 	timeout 120 "$DEPCTL" attach -q -o store $pid 2>err
 	ours=$?
 	wait $pid
@@ -57,7 +57,7 @@ for program in "attach_calls 0 all.calls" "attach_threads 0 all.as"; do
 	read -r name status pattern <<<"$program"
 	done=0
 	for ((i = 0; i < rounds; i++)); do
-		checked "$name" "$status" "$pattern" "$build/programs/$name" 2 || break
+		checked "$name" "$status" "$pattern" "$build/programs/$name" 5 || break
 		done=$((done + 1))
 	done
 	is "$name, recorded from the middle on" $done $rounds
@@ -215,13 +215,13 @@ for t in threads: t.start()
 for t in threads: t.join()
 print("right")
 END2
-	checked "python3 with threads" 0 right python3 threads.py 2 && pass "python3 with threads"
+	checked "python3 with threads" 0 right python3 threads.py 5 && pass "python3 with threads"
 fi
 if have node; then
 	cat >timers.js <<'END2'
 console.log("running");
 let sum = 0, ticks = 0;
-const end = Date.now() + 2000;
+const end = Date.now() + 5000;
 const timer = setInterval(() => {
 	for (let i = 0; i < 100000; i++)
 		sum = (sum * 31 + i) % 1000003;
