@@ -29,14 +29,14 @@ struct exec_watch_counts {
 	uint64_t attached;	/* recorded: exec_watch_attached() */
 	uint64_t ended;		/* ended while stopped */
 	uint64_t given_up;	/* resumed by the watchdog, after PENDING_MS */
-	/* Processes that were not stopped, though a rule may match */
-	uint64_t missed;	/* not stopped: no room in the ring buffer or the map */
-	uint64_t failed;	/* not stopped: the signal could not be sent */
-	uint64_t other_namespace;	/* not stopped: in another pid namespace */
-	uint64_t image32;	/* not stopped: not an x86-64 program */
-	uint64_t privileged;	/* not stopped: raises privileges, such as set-uid */
-	uint64_t traced;	/* not stopped: traced by another process */
-	uint64_t terminal;	/* not stopped: in the foreground of a terminal */
+	/* Processes that were not stopped though a rule may match, by reason: */
+	uint64_t missed;	/* no room in the ring buffer or the map */
+	uint64_t failed;	/* the signal could not be sent */
+	uint64_t other_namespace;	/* in another pid namespace */
+	uint64_t image32;	/* not an x86-64 program */
+	uint64_t privileged;	/* raises privileges, such as set-uid */
+	uint64_t traced;	/* traced by another process */
+	uint64_t terminal;	/* in the foreground of a terminal */
 };
 
 /* Limit of the time for which a process can be pending, even if depd hangs or dies. */

@@ -133,7 +133,8 @@ enum adept_exit_kind {
 };
 
 /* State of the application when the exit's id is stored in the ring. */
-#define ADEPT_XT_BEFORE	0x1u	/* before the exit's last instruction; otherwise after it */
+/* the exit's last instruction has not been executed yet; otherwise it has */
+#define ADEPT_XT_BEFORE	0x1u
 /* with ADEPT_XT_BEFORE: the return address is already pushed */
 #define ADEPT_XT_PUSHED	0x2u
 #define ADEPT_XT_RCX	0x4u	/* the application's rcx is in ADEPT_GS_RCX */

@@ -84,7 +84,7 @@ struct dep_attach_cost {
  * Threads in system calls that a stop would end are caught when these calls return, which may be
  * after this function has returned.  If the threads cannot be taken over now, the attach is tried
  * again for 2 seconds.  The caller needs the rights that ptrace(2) requires; the process must have
- * the privileges in @target.
+ * exactly the user and group ids and capabilities of @target's base.
  *
  * Return: 0 or a negative errno, with the reason in @why; then the process runs natively.
  * -EAGAIN: a later attempt may succeed.

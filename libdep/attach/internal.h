@@ -94,9 +94,12 @@ int tracer_run(tracer_fn *f, void *arg, unsigned int kill_ms, struct dep_why *wh
 /* ---- take.c ---- */
 
 /**
- * take_state() - read with which registers a stopped thread would go on without the stop
+ * take_state() - read the registers with which a stopped thread is to continue
  *
- * Return: 0; -EAGAIN: its call has transferred only a part of its data; -ESRCH: it has ended.
+ * They are as if there had been no stop: a system call that the stop has ended is made again.
+ *
+ * Return: 0; -EAGAIN: the stop has ended a system call that had transferred a part of its data;
+ * -ESRCH: the thread has ended.
  */
 int take_state(const struct scan *s, struct dep_running *r);
 

@@ -96,7 +96,7 @@ static u32 how_ended(struct dep_collector *c, u32 slot, enum thread_close close)
 		return DEP_END_UNTAKEN;
 	if (close == CLOSE_LEFT)
 		return DEP_END_LEFT;
-	/* A thread that ended by itself was at a record boundary. */
+	/* A thread that exits is at a safepoint, between records; a killed one may not be. */
 	return load(&shared(c, slot)->at_safepoint) ? DEP_END_WHOLE : DEP_END_UNFINISHED;
 }
 
@@ -398,7 +398,7 @@ static bool close_thread(struct dep_collector *c, u32 slot, enum thread_close cl
 	tally(c, slot);
 	c->loss.dropped_chunks += t->dropped_chunks;
 	c->loss.dropped_bytes += t->dropped_bytes;
-	/* Chunks with unknown registers were left out; see module_chunks.c. */
+	/* Chunks whose first registers are not known cannot be recovered; see module_chunks.c. */
 	c->loss.discarded_bytes += t->unreadable_bytes;
 	c->loss.absent_chunks += t->absent_chunks;
 	c->loss.absent_bytes += t->absent_bytes;

@@ -48,7 +48,7 @@ struct predict;
 /** struct predict_sync - a synchronisation object; owned by the caller; zeroed: never released */
 struct predict_sync {
 	struct predict_need {
-		/* by thread: an acquire needs the first @need events of that thread */
+		/* number of the other thread's events that must come before an acquire */
 		u64 need;
 		u64 seen;	/* number of that thread's events up to its last acquire; 0: none */
 		u32 place;

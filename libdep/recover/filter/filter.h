@@ -262,7 +262,10 @@ static inline bool dep_filter_wants(struct dep_filter *s, u8 code, u64 addr, u32
 
 /** dep_filter_set_tags() - compute @s->tag from the origins and @s->muted */
 void dep_filter_set_tags(struct dep_filter *s);
-/** dep_filter_may_count() - may @how (DEP_TK_*) be the flags of an atomic counter's increment? */
+/**
+ * dep_filter_may_count() - can a locked instruction be the increment of an atomic counter?
+ * @how: DEP_TK_* of the instruction
+ */
 bool dep_filter_may_count(const struct dep_filter *s, u32 how);
 /** dep_filter_event() - when muting ends, process the muted timestamp @unheard, if there is one */
 void dep_filter_event(struct dep_filter *s, u32 unheard);

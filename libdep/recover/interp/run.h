@@ -101,7 +101,7 @@ struct dep_interp {
 	u64 slot[DEP_SLOTS];
 	const u64 *value;	/* next value in the value column */
 	const u64 *vec[2];	/* last stored index vector and mask vector */
-	u64 kreg;		/* last stored opmask register */
+	u64 kreg;		/* value of the opmask register that the program stored last */
 	u16 known;		/* mask of the registers whose slots are valid */
 	/* last exit; NULL: dep_settle_exit() has set pc, last_pc and after_syscall from it */
 	const struct dep_exit_info *exit;

@@ -42,8 +42,8 @@ static const struct rule {
 		"Data race, unless a load is speculative",
 		"One of the accesses is a load whose value is used only under a condition. "
 		"Compilers may move such a load before its condition.",
-		"If the source reads the variable only if the condition is true, and the other "
-		"thread never writes the variable while it is true, there is nothing to do.",
+		"If the source reads the variable only under that condition, and the other thread "
+		"never writes the variable while the condition is true, there is nothing to do.",
 	},
 	[RACE_IN_LIBRARY] = {
 		"data-race-in-library", "DataRaceInLibrary", "note",
