@@ -91,18 +91,6 @@ void *tracer_memory(size_t size, struct dep_why *why);
  */
 int tracer_run(tracer_fn *f, void *arg, unsigned int kill_ms, struct dep_why *why);
 
-/* ---- take.c ---- */
-
-/**
- * take_state() - read the registers with which a stopped thread is to continue
- *
- * They are as if there had been no stop: a system call that the stop has ended is made again.
- *
- * Return: 0; -EAGAIN: the stop has ended a system call that had transferred a part of its data;
- * -ESRCH: the thread has ended.
- */
-int take_state(const struct scan *s, struct dep_running *r);
-
 /* ---- late.c ---- */
 
 /** late_blocks_trap() - does this thread block SIGTRAP? */
@@ -163,6 +151,15 @@ enum damage release_damage(const struct scan *s, pid_t tid, int sig,
 			   const struct user_regs_struct *regs);
 /** release_call_again() - set registers after a system call to those before it */
 void release_call_again(struct user_regs_struct *regs);
+/**
+ * release_state() - read the registers with which a stopped thread is to continue
+ *
+ * They are as if there had been no stop: a system call that the stop has ended is made again.
+ *
+ * Return: 0; -EAGAIN: the stop has ended a system call that had transferred a part of its data;
+ * -ESRCH: the thread has ended.
+ */
+int release_state(const struct scan *s, struct dep_running *r);
 /** release_signal() - the signal that a thread stopped with @status is about to receive, or 0 */
 int release_signal(int status);
 

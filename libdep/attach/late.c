@@ -141,7 +141,7 @@ static bool has_returned(const struct scan *s, struct dep_attaching *a, u32 i, i
 	r->sig = release_signal(status);
 	step_back(a, r->tid, &r->sig);
 	/* A short count is what the signal that stops the thread has caused. */
-	if (take_state(s, r) == -EAGAIN)
+	if (release_state(s, r) == -EAGAIN)
 		r->regs.orig_rax = (u64)-1;
 	r->late = false;
 	return true;

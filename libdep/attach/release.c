@@ -37,6 +37,10 @@
 #define AWAIT_NS	1000000	/* pause between checks for threads that stop late; 10 s in all */
 #define AWAIT_PAUSES	10000
 
+/* The kernel's restart codes: 512 to 514, and 516. */
+#define RESTART_FIRST	512
+#define RESTART_LAST	516
+
 /**
  * struct unfinished - a call that was cut short and is transferring the rest of its data
  * @after: registers after the call; rax has the bytes transferred before the stop
@@ -145,6 +149,33 @@ void release_call_again(struct user_regs_struct *regs)
 	regs->rip -= SYSCALL_SIZE;
 	regs->rax = regs->orig_rax;
 	regs->orig_rax = (u64)-1;
+}
+
+static bool is_restart(s64 rax)
+{
+	return rax <= -RESTART_FIRST && rax >= -RESTART_LAST;
+}
+
+int release_state(const struct scan *s, struct dep_running *r)
+{
+	struct user_regs_struct *regs = &r->regs;
+
+	if (ptrace(PTRACE_GETREGS, r->tid, NULL, regs))
+		return -ESRCH;
+	if ((s64)regs->orig_rax < 0)
+		return 0;
+	switch (release_damage(s, r->tid, r->sig, regs)) {
+	case DAMAGE_EINTR:
+		release_call_again(regs);
+		return 0;
+	case DAMAGE_SHORT:
+		return -EAGAIN;
+	default:
+		/* The call has returned: there is nothing to restart. */
+		if (!is_restart((s64)regs->rax))
+			regs->orig_rax = (u64)-1;
+		return 0;
+	}
 }
 
 /* Repair a call that the stop has ended.  Return: true if the thread runs and is still traced. */

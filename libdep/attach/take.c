@@ -27,10 +27,6 @@
 #define TRY_NS		2000000000ull	/* for all tries */
 #define PAUSE_NS	3000000		/* pause between two tries */
 
-/* The kernel's restart codes: 512 to 514, and 516. */
-#define RESTART_FIRST	512
-#define RESTART_LAST	516
-
 /** struct result - written by the tracer, read by the caller when it has done its work */
 struct result {
 	const struct dep_target *target;
@@ -53,33 +49,6 @@ static u64 now_ns(void)
 	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
 }
 
-static bool is_restart(s64 rax)
-{
-	return rax <= -RESTART_FIRST && rax >= -RESTART_LAST;
-}
-
-int take_state(const struct scan *s, struct dep_running *r)
-{
-	struct user_regs_struct *regs = &r->regs;
-
-	if (ptrace(PTRACE_GETREGS, r->tid, NULL, regs))
-		return -ESRCH;
-	if ((s64)regs->orig_rax < 0)
-		return 0;
-	switch (release_damage(s, r->tid, r->sig, regs)) {
-	case DAMAGE_EINTR:
-		release_call_again(regs);
-		return 0;
-	case DAMAGE_SHORT:
-		return -EAGAIN;
-	default:
-		/* The call has returned: there is nothing to restart. */
-		if (!is_restart((s64)regs->rax))
-			regs->orig_rax = (u64)-1;
-		return 0;
-	}
-}
-
 static int not_now(const struct scan *s, const struct dep_attach_thread *t, const char *what,
 		   struct dep_why *why)
 {
@@ -97,7 +66,7 @@ static int examine(const struct scan *s, const struct dep_attach_thread *t, stru
 					s->pid);
 	if (t->was_stopped == STOPPED) {
 		r->sig = release_signal(t->status);
-		return take_state(s, r) ? not_now(s, t, "is transferring data", why) : 0;
+		return release_state(s, r) ? not_now(s, t, "is transferring data", why) : 0;
 	}
 	if (t->was_stopped != WATCHED || t->kind != DEP_ATTACH_RETURNS)
 		return not_now(s, t, "did not stop", why);
