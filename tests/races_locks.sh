@@ -75,8 +75,13 @@ if ! echo 'int main(void) { return 0; }' | gcc -static -x c -o nothing - 2>/dev/
 elif ! gcc -static -O1 -g -pthread -o static "$source" 2>err; then
 	fail "a static program: does not compile: $(head -n 1 err)"
 else
-	is "a static program" "$(asked static 'len(by) > 0,
-		{x["locks_known"] for a in by.values() for x in a}')" "(True, {False})"
+	# The locked instructions of its locks order threads as they happened to run, sometimes all.
+	for _ in 1 2 3 4 5; do
+		got=$(asked static 'len(by) > 0,
+			{x["locks_known"] for a in by.values() for x in a}')
+		[ "$got" = "(False, set())" ] || break
+	done
+	is "a static program" "$got" "(True, {False})"
 	"$DEPCTL" query races static.dep | grep -q "locks held are not known: calls of lock" &&
 		pass "it says so" || fail "it does not say so"
 fi
