@@ -77,6 +77,7 @@ elif ! gcc -static -O1 -g -pthread -o static "$source" 2>err; then
 else
 	# The locked instructions of its locks order threads as they happened to run, sometimes all.
 	for _ in 1 2 3 4 5; do
+		rm -rf static.dep
 		got=$(asked static 'len(by) > 0,
 			{x["locks_known"] for a in by.values() for x in a}')
 		[ "$got" = "(False, set())" ] || break
