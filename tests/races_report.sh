@@ -115,7 +115,8 @@ asked "--report" 0 "" "" races --report=text one.dep
 prints text "^3 races" && pass "--report has it" || fail "--report has nothing"
 asked "--report to nowhere" 1 "" "no/such: No such file" races --report=no/such one.dep
 [ ! -w /dev/full ] ||
-	asked "--report to a full disk" 1 "" "cannot write the output: No space" races --report=/dev/full one.dep
+	asked "--report to a full disk" 1 "" "cannot write the output: No space" races \
+		--report=/dev/full one.dep
 asked "--error-exitcode" 7 "^3 races" "" races --error-exitcode=7 one.dep
 
 # ---- two processes ----
