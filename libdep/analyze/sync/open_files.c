@@ -57,8 +57,9 @@ u32 sync_file(const struct sync_files *f, s64 fd)
 {
 	u32 n = number_of(fd);
 
-	return f->table && n < f->table->room && f->table->file[n] ? f->table->file[n] :
-								      SYNC_UNKNOWN + n;
+	if (f->table && n < f->table->room && f->table->file[n])
+		return f->table->file[n];
+	return f->attached ? SYNC_SOCKETS : SYNC_UNKNOWN + n;
 }
 
 int sync_file_set(struct sync_files *f, s64 fd, u32 file)
@@ -96,6 +97,7 @@ void sync_files_copy(struct sync_files *to, const struct sync_files *from)
 {
 	u32 last = from->last ? *from->last : from->own;
 
+	to->attached |= from->attached;
 	if (!from->table)
 		return;
 	from->table->refs++;

@@ -4,10 +4,14 @@
  * written to one end is read from the other.
  *
  * A descriptor whose open was not recorded is treated as a separate file, the same one in all
- * processes. All sockets made by socket() or accept() count as one file.
+ * processes. All sockets made by socket() or accept() count as one file. In a process that was
+ * attached to, which descriptors belong together was not recorded: those opened before the attach
+ * count as one file, too, with the sockets.
  */
 #ifndef ADEPT_ANALYZE_SYNC_OPEN_FILES_H
 #define ADEPT_ANALYZE_SYNC_OPEN_FILES_H
+
+#include <stdbool.h>
 
 #include "libdep/abi/types.h"
 
@@ -21,6 +25,8 @@ struct sync_files {
 		u32 file[];	/* file number by descriptor; 0: open not recorded */
 	} *table;
 	u32 own;
+	/* the process was attached to: files opened before, and sockets, count as one */
+	bool attached;
 	/* last file number given out, shared by a process group; NULL: it is @own */
 	u32 *last;
 };

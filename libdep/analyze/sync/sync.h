@@ -403,6 +403,12 @@ int sync_process_over(struct sync_image *m);
 
 /** sync_thread_of() - find or make the struct sync_thread of @t; NULL: no memory */
 struct sync_thread *sync_thread_of(struct sync_events *f, const struct dep_thread *t);
+/**
+ * sync_tid_address() - the kernel clears the word at @address when @t ends
+ *
+ * For threads whose creation was not recorded.  Return: 0 or -ENOMEM.
+ */
+int sync_tid_address(struct sync_thread *t, u64 address);
 /** sync_thread_begin() - begin @t, before its first item */
 int sync_thread_begin(struct sync_thread *t);
 /** sync_thread_created() - begin the child that @t created, ordered after all that @t did so far */

@@ -370,6 +370,8 @@ int sync_call_leave(struct sync_thread *t, const struct adept_ev_syscall *c, u64
 
 	if (c->nr == SYS_futex)
 		return futex(t, c, false);
+	if (c->nr == SYS_set_tid_address && t->image->files.attached)
+		return sync_tid_address(t, c->args[0]);
 	err = sync_wait_call(t, c);
 	if (!err)
 		err = sync_predict_call(t, c);

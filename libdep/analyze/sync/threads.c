@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* The threads of a session: creation, begin and end. */
+#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,12 +82,29 @@ static int forget_stack(const struct sync_thread *t, u64 child_tid)
 	return 0;
 }
 
+/* Make room for one more entry of p->child, the last one. */
+static int add_child(struct sync_process *p)
+{
+	u32 room;
+	void *more;
+
+	if (p->nchildren == p->children_room) {
+		room = p->children_room ? p->children_room * 2 : 16;
+		more = realloc(p->child, room * sizeof(*p->child));
+		if (!more)
+			return sync_no_memory();
+		p->child = more;
+		p->children_room = room;
+	}
+	p->nchildren++;
+	return 0;
+}
+
 int sync_thread_created(struct sync_thread *t, const struct adept_ev_fork *ev)
 {
 	struct sync_process *p = t->process;
 	u64 child_tid = ev->child_tid ? sync_at(t, ev->child_tid) : 0;
-	u32 index, room;
-	void *more;
+	u32 index, i;
 	int err;
 
 	if (!(ev->flags & CLONE_VM))
@@ -103,24 +121,39 @@ int sync_thread_created(struct sync_thread *t, const struct adept_ev_fork *ev)
 		err = sync_note_creation(t, index);
 	if (err)
 		return err;
-	if (p->nchildren == p->children_room) {
-		room = p->children_room ? p->children_room * 2 : 16;
-		more = realloc(p->child, room * sizeof(*p->child));
-		if (!more)
-			return sync_no_memory();
-		p->child = more;
-		p->children_room = room;
-	}
-	p->child[p->nchildren].image = t->image;
+	err = add_child(p);
+	if (err)
+		return err;
+	i = p->nchildren - 1;
+	p->child[i].image = t->image;
 	t->image->created++;
-	p->child[p->nchildren].tid = ev->pid;
-	p->child[p->nchildren].index = index;
-	p->child[p->nchildren].flags = ev->flags;
-	p->child[p->nchildren++].child_tid = child_tid;
+	p->child[i].tid = ev->pid;
+	p->child[i].index = index;
+	p->child[i].flags = ev->flags;
+	p->child[i].child_tid = child_tid;
 	/* The word at @child_tid is an object: a thread that waits for the child's end reads it. */
 	if (child_tid && !sync_object_get(&p->objects, SYNC_WORD, child_tid / 4))
 		return sync_no_memory();
 	return 0;
+}
+
+int sync_tid_address(struct sync_thread *t, u64 address)
+{
+	struct sync_process *p = t->process;
+	u32 i = 0;
+
+	while (i < p->nchildren && p->child[i].index != t->index)
+		i++;
+	if (i == p->nchildren && add_child(p))
+		return -ENOMEM;
+	p->child[i].image = NULL;
+	p->child[i].tid = t->tid;
+	p->child[i].index = t->index;
+	p->child[i].flags = 0;
+	p->child[i].child_tid = sync_at(t, address);
+	/* A thread that waits for the end of this one reads this word. */
+	return sync_object_get(&p->objects, SYNC_WORD, p->child[i].child_tid / 4) ?
+	       0 : sync_no_memory();
 }
 
 int sync_thread_begin(struct sync_thread *t)
