@@ -101,6 +101,65 @@ if have setarch; then
 	is "how it was recorded" "$(grep -c '^process [0-9]* *attach ' ls.out)" 1
 fi
 
+# ---- races ----
+# Messages and joins order threads, also those that began before the attach; nothing else does.
+cat >message.c <<'END2'
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int fd[2];
+static volatile long v_sent, v_joined, v_racy;
+
+static void *receiver(void *arg)
+{
+	char c;
+
+	if (recv(fd[1], &c, 1, 0) != 1)
+		return NULL;
+	v_joined = v_sent + 1;
+	v_racy++;
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t t;
+	char c;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fd) || pthread_create(&t, NULL, receiver, NULL))
+		return 2;
+	if (read(0, &c, 1) != 1)
+		return 2;
+	v_sent = 41;
+	send(fd[0], &c, 1, 0);
+	usleep(300000);
+	v_racy++;
+	pthread_join(t, NULL);
+	return v_joined != 42;
+}
+END2
+gcc -g -O1 -pthread -o message message.c || exit 1
+{ exec ./message; } < <(wait_for grep -qs "recording process" err.message && echo) &
+pid=$!
+"$DEPCTL" attach -o message.dep $pid 2>err.message
+is "a recording of messages" $? 0
+wait $pid
+is "and the program ends as it must" $? 0
+good message.dep && pass "its store is good" || fail "the store: $(tail -n 1 verify.out)"
+"$DEPCTL" query races --json message.dep >races.json
+is "the only race" "$(python3 -c 'import json
+print(sorted({r["variable"] for r in json.load(open("races.json"))["races"]}))')" "['v_racy']"
+"$build/programs/attach_threads" 3 >out &
+pid=$!
+wait_for grep -qs running out
+"$DEPCTL" attach -q -o threads.dep $pid 2>err
+wait $pid
+"$DEPCTL" query races threads.dep >races.out
+grep -q "^0 races in " races.out && pass "no race in attach_threads" ||
+	fail "races in attach_threads: $(grep ^race: races.out | paste -s -d '|')"
+
 # ---- the end of a recording ----
 "$build/programs/attach_threads" 100 >out &
 pid=$!
@@ -132,6 +191,15 @@ kill -STOP $pid
 wait_for grep -q "T (stopped)" /proc/$pid/status
 refused "a stopped process" "continue it first" $pid
 kill -KILL $pid
+wait $pid 2>/dev/null
+(
+	trap '' TRAP
+	exec sleep 30
+) &
+pid=$!
+wait_for grep -q "^Name:.*sleep" /proc/$pid/status
+refused "a process that ignores SIGTRAP" "ignores SIGTRAP" $pid
+kill $pid
 wait $pid 2>/dev/null
 if have python3; then
 	cat >filter.py <<'END2'

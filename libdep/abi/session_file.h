@@ -516,13 +516,14 @@ static inline u64 adept_chunk_off(const struct adept_session *s, u32 slot, u32 i
  * @mask:	the thread's signal mask
  * @call:	number of the system call that the injector's stop has interrupted; rax then has a
  *		restart code of the kernel.  -1: the thread was in no system call
+ * @returned:	the system call from which it has just returned, with the result in rax; -1: none
  * @tls:	written by the engine: value of rdi at adept_entries.thread
  */
 struct adept_attached {
 	u64 regs[16];
 	u64 rip, rflags, fs_base, gs_base;
 	u64 mask;
-	s64 call;
+	s64 call, returned;
 	u64 tls;
 	u32 tid, unused;
 };

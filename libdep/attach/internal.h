@@ -93,8 +93,12 @@ int tracer_run(tracer_fn *f, void *arg, unsigned int kill_ms, struct dep_why *wh
 
 /* ---- late.c ---- */
 
-/** late_blocks_trap() - does this thread block SIGTRAP? */
+/*
+ * For an int3 the kernel resets the action of SIGTRAP if the thread blocks the signal, or the process
+ * ignores it.
+ */
 bool late_blocks_trap(const struct scan *s, pid_t tid);
+bool late_ignores_trap(const struct scan *s);
 /** late_still_wait() - are all threads that were not stopped still in the calls they were in? */
 bool late_still_wait(const struct scan *s);
 /**

@@ -13,27 +13,44 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "internal.h"
 
 #define FIRST_NS	200000	/* pause between two looks for a thread that has returned */
 #define FIRST_PAUSES	10000	/* give up after 2 s */
 
-bool late_blocks_trap(const struct scan *s, pid_t tid)
+/* Is SIGTRAP in the set of signals in this line of a status file? */
+static bool has_trap(const struct scan *s, const char *path, const char *key)
 {
-	unsigned long long blocked = ~0ull;
-	char path[48], line[128];
-	FILE *f;
+	FILE *f = dep_proc_file(s->proc, path);
+	unsigned long long set = ~0ull;
+	size_t len = strlen(key);
+	char line[128];
 
-	snprintf(path, sizeof(path), "task/%d/status", tid);
-	f = dep_proc_file(s->proc, path);
 	while (f && fgets(line, sizeof(line), f))
-		sscanf(line, "SigBlk: %llx", &blocked);
+		if (!strncmp(line, key, len))
+			set = strtoull(line + len, NULL, 16);
 	if (f)
 		fclose(f);
-	return blocked >> (SIGTRAP - 1) & 1;
+	return set >> (SIGTRAP - 1) & 1;
+}
+
+bool late_blocks_trap(const struct scan *s, pid_t tid)
+{
+	char path[48];
+
+	snprintf(path, sizeof(path), "task/%d/status", tid);
+	return has_trap(s, path, "SigBlk:");
+}
+
+bool late_ignores_trap(const struct scan *s)
+{
+	return has_trap(s, "status", "SigIgn:");
 }
 
 static bool still_waits(const struct scan *s, const struct dep_attach_thread *t)
@@ -55,16 +72,17 @@ bool late_still_wait(const struct scan *s)
 }
 
 /* A thread that has met an int3 goes on with the instruction that was there. */
-static void step_back(const struct dep_attaching *a, pid_t tid, int *sig)
+static bool step_back(const struct dep_attaching *a, pid_t tid, int *sig)
 {
 	struct user_regs_struct regs;
 
 	if (*sig != SIGTRAP || ptrace(PTRACE_GETREGS, tid, NULL, &regs) ||
 	    !dep_running_caught(a, &regs))
-		return;
+		return false;
 	regs.rip--;
 	ptrace(PTRACE_SETREGS, tid, NULL, &regs);
 	*sig = 0;
+	return true;
 }
 
 /* For release_all().  A thread that has met an int3 receives no signal for it. */
@@ -139,10 +157,13 @@ static bool has_returned(const struct scan *s, struct dep_attaching *a, u32 i, i
 		return false;
 	}
 	r->sig = release_signal(status);
-	step_back(a, r->tid, &r->sig);
+	if (step_back(a, r->tid, &r->sig))
+		r->returned = r->call;
 	/* A short count is what the signal that stops the thread has caused. */
-	if (release_state(s, r) == -EAGAIN)
+	if (release_state(s, r) == -EAGAIN) {
+		r->returned = (s64)r->regs.orig_rax;
 		r->regs.orig_rax = (u64)-1;
+	}
 	r->late = false;
 	return true;
 }
@@ -191,11 +212,25 @@ bool late_first(struct scan *s, struct dep_attaching *a)
 	return false;
 }
 
+/* The session's files must not stay open for as long as a system call takes. */
+static void close_others(int mem, int proc)
+{
+	unsigned int low = (unsigned int)(mem < proc ? mem : proc);
+	unsigned int high = (unsigned int)(mem < proc ? proc : mem);
+
+	if (low > 3)
+		close_range(3, low - 1, 0);
+	if (high > low + 1)
+		close_range(low + 1, high - 1, 0);
+	close_range(high + 1, ~0u, 0);
+}
+
 void late_finish(const struct scan *s)
 {
 	struct dep_attaching *a = s->late;
 	u32 i;
 
+	close_others(a->mem, s->proc);
 	for (;;) {
 		i = next_returned(s, a, 0);
 		if (i == a->n)

@@ -172,8 +172,10 @@ int release_state(const struct scan *s, struct dep_running *r)
 		return -EAGAIN;
 	default:
 		/* The call has returned: there is nothing to restart. */
-		if (!is_restart((s64)regs->rax))
+		if (!is_restart((s64)regs->rax)) {
+			r->returned = (s64)regs->orig_rax;
 			regs->orig_rax = (u64)-1;
+		}
 		return 0;
 	}
 }

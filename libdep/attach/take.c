@@ -14,6 +14,7 @@
  * the tracer must be there when it runs again.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@
 #include "libdep/inject/running.h"
 
 #define TRY_NS		2000000000ull	/* for all tries */
+#define FAULTS		(1u << SIGILL | 1u << SIGTRAP | 1u << SIGBUS | 1u << SIGFPE | 1u << SIGSEGV)
 #define PAUSE_NS	3000000		/* pause between two tries */
 
 /** struct result - written by the tracer, read by the caller when it has done its work */
@@ -56,21 +58,39 @@ static int not_now(const struct scan *s, const struct dep_attach_thread *t, cons
 				s->pid, what);
 }
 
+/*
+ * Has an instruction raised a signal that the thread has not received yet?  It would receive it in
+ * the engine, where the signal would seem to be the engine's.
+ */
+static bool has_fault(pid_t tid)
+{
+	struct __ptrace_peeksiginfo_args args = { .nr = 1 };
+	siginfo_t info;
+
+	while (ptrace(PTRACE_PEEKSIGINFO, tid, &args, &info) == 1) {
+		if (info.si_signo < 32 && FAULTS >> info.si_signo & 1 && info.si_code > 0)
+			return true;
+		args.off++;
+	}
+	return false;
+}
+
 /* Can this thread be taken, now or when its call returns? */
 static int examine(const struct scan *s, const struct dep_attach_thread *t, struct dep_running *r,
 		   struct dep_why *why)
 {
-	*r = (struct dep_running){ .tid = t->tid };
+	*r = (struct dep_running){ .tid = t->tid, .call = t->call, .returned = -1 };
 	if (t->kind == DEP_ATTACH_STOPPED)
 		return dep_inject_error(why, EAGAIN, "Process %d is stopped; continue it first.",
 					s->pid);
 	if (t->was_stopped == STOPPED) {
 		r->sig = release_signal(t->status);
+		if ((r->sig && FAULTS >> r->sig & 1) || has_fault(t->tid))
+			return not_now(s, t, "is about to receive a signal of a fault", why);
 		return release_state(s, r) ? not_now(s, t, "is transferring data", why) : 0;
 	}
 	if (t->was_stopped != WATCHED || t->kind != DEP_ATTACH_RETURNS)
 		return not_now(s, t, "did not stop", why);
-	/* The kernel would reset the action of the engine's SIGTRAP. */
 	if (late_blocks_trap(s, t->tid))
 		return dep_inject_error(why, ENOTSUP, "Thread %d of process %d blocks SIGTRAP, by "
 					"which it would be caught after its system call.", t->tid,
@@ -91,6 +111,9 @@ static int examine_all(const struct scan *s, struct result *r, struct dep_runnin
 			err = examine(s, &s->thread[i], &thread[r->n++], &r->why);
 	if (!err && !r->n)
 		err = dep_inject_error(&r->why, ESRCH, "Process %d has ended.", s->pid);
+	if (!err && late_ignores_trap(s))
+		err = dep_inject_error(&r->why, ENOTSUP, "Process %d ignores SIGTRAP, which an "
+				       "attach needs.", s->pid);
 	return err;
 }
 

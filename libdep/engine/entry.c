@@ -52,7 +52,8 @@ u8 *boot_main(struct adept_boot *b)
 
 	if (b->layout.magic != ADEPT_SESSION_MAGIC || b->layout.version != ADEPT_SESSION_VERSION)
 		return NULL;
-	if (!rlimit_init(ARENAS_MAX) || !heap_init(b->heap, b->heap_size) || !ring_init())
+	if (!rlimit_init(ARENAS_MAX) || !heap_init(b->heap, b->heap_size) || !ring_init() ||
+	    !attach_fits(b->nattached))
 		return run_natively();
 	if (boot.domain)
 		isolate_image();

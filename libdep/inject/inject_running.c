@@ -17,6 +17,7 @@
  * See engine/os/attach.c for the other side.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +50,7 @@ static int fill_entry(struct adept_attached *a, const struct dep_running *t, str
 
 	*a = (struct adept_attached){
 		.rip = u->rip, .rflags = u->eflags, .fs_base = u->fs_base, .gs_base = u->gs_base,
-		.call = (s64)u->orig_rax, .tid = (u32)t->tid,
+		.call = (s64)u->orig_rax, .returned = t->returned, .tid = (u32)t->tid,
 	};
 	memcpy(a->regs, regs, sizeof(a->regs));
 	if (ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(a->mask), &a->mask))
@@ -119,40 +120,47 @@ static int map_table(struct attaching *g, struct dep_why *why)
 	return 0;
 }
 
+/* Is the thread at one of the engine's int3 instructions?  After one, rip is behind it. */
+static bool is_at(const struct attaching *g, u64 int3)
+{
+	struct user_regs_struct regs;
+
+	return !ptrace(PTRACE_GETREGS, g->r.pid, NULL, &regs) &&
+	       regs.rip == g->a->boot->image + int3 + 1;
+}
+
 /*
  * Wait until the first thread stops in the engine.  There is no deadline: the thread does not wait
  * for anything, and a process that is half prepared cannot be left alone.
  */
 static int wait_ready(struct attaching *g, struct dep_why *why)
 {
-	struct user_regs_struct regs;
+	const struct adept_entries *entry = &g->a->t->entry;
 	int stop, sig;
 
 	for (;;) {
 		stop = dep_trace_wait(g->r.pid, true, &sig);
 		if (stop == DEP_STOP_DEAD || stop < 0)
 			return dep_inject_error(why, ESRCH, "Process %d has ended.", g->r.pid);
-		if (stop == DEP_STOP_SIGNAL && sig == SIGTRAP)
-			break;
-		/* SIGSTOP cannot be blocked. */
+		if (stop == DEP_STOP_SIGNAL && is_at(g, entry->ready))
+			return 0;
+		if (stop == DEP_STOP_SIGNAL && is_at(g, entry->failed))
+			return dep_inject_error(why, ENOMEM, "The engine in process %d has not "
+						"enough memory.", g->r.pid);
+		/* SIGSTOP cannot be blocked, and SIGTRAP is not: another process has sent it. */
 		if (stop == DEP_STOP_SIGNAL)
 			g->r.held = sig;
 		if (ptrace(PTRACE_CONT, g->r.pid, NULL, NULL))
 			return dep_inject_error(why, errno, "Process %d cannot be controlled: %m.",
 						g->r.pid);
 	}
-	/* After an int3 stops, rip is that of the next instruction. */
-	if (!ptrace(PTRACE_GETREGS, g->r.pid, NULL, &regs) &&
-	    regs.rip == g->a->boot->image + g->a->t->entry.ready + 1)
-		return 0;
-	return dep_inject_error(why, ENOMEM, "The engine in process %d has not enough memory.",
-				g->r.pid);
 }
 
 /* Let the first thread prepare the engine for all threads. */
 static int prepare(struct attaching *g, struct dep_why *why)
 {
 	struct dep_attaching *a = g->a;
+	const u64 mask = ~(1ull << (SIGTRAP - 1));
 	size_t size = a->n * sizeof(*a->table);
 	struct user_regs_struct regs = g->r.regs;
 	int err;
@@ -165,7 +173,9 @@ static int prepare(struct attaching *g, struct dep_why *why)
 	regs.rdi = a->boot->image;
 	regs.orig_rax = -1ull;
 	regs.eflags = FLAGS;
-	if (ptrace(PTRACE_SETREGS, g->r.pid, NULL, &regs) ||
+	/* For an int3 the kernel would reset the action of a SIGTRAP that is blocked. */
+	if (ptrace(PTRACE_SETSIGMASK, g->r.pid, sizeof(mask), &mask) ||
+	    ptrace(PTRACE_SETREGS, g->r.pid, NULL, &regs) ||
 	    ptrace(PTRACE_CONT, g->r.pid, NULL, NULL))
 		return dep_inject_error(why, errno, "Process %d cannot be controlled: %m.",
 					g->r.pid);
@@ -235,9 +245,9 @@ drop:
 }
 
 /* Make sure that no system call of the engine ends the process. */
-static int check_filters(pid_t pid, int proc, struct dep_why *why)
+static int check_filters(pid_t tid, int task, struct dep_why *why)
 {
-	FILE *f = dep_proc_file(proc, "status");
+	FILE *f = dep_proc_file(task, "status");
 	unsigned int mode = 1;
 	char line[256];
 
@@ -245,16 +255,40 @@ static int check_filters(pid_t pid, int proc, struct dep_why *why)
 		sscanf(line, "Seccomp: %u", &mode);
 	if (f)
 		fclose(f);
-	return mode ? dep_inject_error(why, ENOTSUP, "Process %d has a seccomp filter, which may "
-				       "end it if it is attached to.", pid) : 0;
+	return mode ? dep_inject_error(why, ENOTSUP, "Thread %d has a seccomp filter, which may "
+				       "end the process if it is attached to.", tid) : 0;
+}
+
+/* Each thread has its own ids, capabilities and filters. */
+static int check_thread(struct dep_attaching *a, int proc, pid_t tid, struct dep_why *why)
+{
+	char name[32];
+	int task, err;
+
+	snprintf(name, sizeof(name), "task/%d", tid);
+	task = openat(proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (task < 0)
+		return dep_inject_error(why, EAGAIN, "Thread %d has ended; try again.", tid);
+	err = dep_judge(task, &a->t->base, false, &a->base, why);
+	if (!err)
+		err = check_filters(tid, task, why);
+	close(task);
+	return err;
 }
 
 int dep_running_begin(struct dep_attaching *a, const struct dep_target *t, int proc,
 		      struct dep_running *thread, u32 n, struct adept_boot *boot,
 		      struct dep_why *why)
 {
-	*a = (struct dep_attaching){ .t = t, .thread = thread, .n = n, .boot = boot };
+	int err = 0;
+	u32 i;
+
+	*a = (struct dep_attaching){ .t = t, .thread = thread, .n = n, .boot = boot, .mem = -1 };
 	memset(boot, 0, sizeof(*boot));
+	for (i = 0; i < n && !err; i++)
+		err = check_thread(a, proc, thread[i].tid, why);
+	if (err)
+		return err;
 	a->mem = dep_memory_open(proc);
 	if (a->mem < 0)
 		return dep_inject_error(why, -a->mem, "The process's memory cannot be opened: %s.",
@@ -327,6 +361,9 @@ void dep_running_release(struct dep_attaching *a)
 	u8 byte;
 
 	for (u64 i = 0; i < b->ncaught; i++) {
+		/* The program may have put other code there. */
+		if (dep_memory_read(a->mem, b->caught[i].pc, &byte, 1) || byte != INT3)
+			continue;
 		byte = (u8)b->caught[i].byte;
 		dep_memory_write(a->mem, b->caught[i].pc, &byte, 1);
 	}
@@ -343,11 +380,12 @@ static int begin(struct attaching *g, int proc, struct dep_injected *out, struct
 	u32 i = 0;
 	int err;
 
-	while (i < a->n && a->thread[i].late)
+	/* A signal would be lost when the thread makes system calls. */
+	while (i < a->n && (a->thread[i].late || a->thread[i].sig))
 		i++;
 	if (i == a->n)
-		return dep_inject_error(why, EINVAL, "No thread of process %d has stopped.",
-					out->pid);
+		return dep_inject_error(why, EAGAIN, "All threads of process %d that have stopped "
+					"are about to receive signals; try again.", out->pid);
 	g->plan = (struct dep_plan){ .r = &g->r, .space = &g->space };
 	err = fill_table(a, why);
 	if (!err)
@@ -370,12 +408,8 @@ int dep_running_inject(struct dep_attaching *a, pid_t pid, int proc, struct dep_
 
 	memset(out, 0, sizeof(*out));
 	out->pid = pid;
-	err = dep_judge(proc, &a->t->base, false, &out->base, why);
-	out->privileged = err == -EACCES;
-	if (!err)
-		err = check_filters(pid, proc, why);
-	if (!err)
-		err = begin(&g, proc, out, why);
+	out->base = a->base;
+	err = begin(&g, proc, out, why);
 	if (err)
 		return err;
 	for (i = 0; i < a->n; i++)

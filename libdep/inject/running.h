@@ -18,6 +18,8 @@
  * @sig:	signal that it is about to receive; 0: none
  * @late:	it is in a system call, and @regs and @sig are not set
  * @pc:		with @late: where it continues after the call
+ * @call:	with @late: the system call
+ * @returned:	the system call from which it has returned; -1: none
  * @regs:	with which it is to go on.  orig_rax is the number of an interrupted system call
  *		that is to be restarted, or -1.
  */
@@ -26,6 +28,7 @@ struct dep_running {
 	int sig;
 	bool late;
 	u64 pc;
+	s64 call, returned;
 	struct user_regs_struct regs;
 };
 
@@ -35,13 +38,14 @@ struct dep_attaching {
 	struct dep_running *thread;
 	u32 n;
 	int mem;
+	struct dep_base base;
 	struct adept_boot *boot;
 	struct adept_attached *table;
 	u64 table_at, table_size;
 };
 
 /**
- * dep_running_begin() - begin an injection
+ * dep_running_begin() - begin an injection: check privileges and system call filters of all threads
  * @proc: dep_proc_open() of the process
  * @boot: receives what the engine is started with; the caller's until dep_running_end()
  *
@@ -61,7 +65,7 @@ void dep_running_release(struct dep_attaching *a);
 /** dep_running_caught() - has a late thread with these registers met such an int3? */
 bool dep_running_caught(const struct dep_attaching *a, const struct user_regs_struct *regs);
 /**
- * dep_running_inject() - start the engine with the first thread that has stopped, move all others
+ * dep_running_inject() - start the engine in a stopped thread, and move all stopped ones
  *
  * On success they are not traced any more.  On failure all are as before the call, except int3
  * instructions.  If the caller dies during the call, that first thread can be left with the

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Suite: attach.  attach_threads SECONDS, or until SIGUSR2: threads that compute, sleep, wait for
- * each other, create threads, and handle signals on an alternate stack and in the middle of sleeps.
+ * each other, create threads, fault, and handle signals on an alternate stack and in the middle of
+ * sleeps.
  * Each checks what it sees.
  * Exits with 1 at the first wrong result.
  */
@@ -14,15 +15,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
 #define PAUSE_MS	20
 #define STACK		65536
+#define VALUE		4711	/* sent with SIGUSR1 */
+#define PAGE		4096
 
 static atomic_bool over;
-static atomic_ulong on_stack, off_stack, interrupted;
+static atomic_ulong on_stack, off_stack, interrupted, bad_info, faults, traps;
+static char *page;
 static _Thread_local char *stack;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -45,13 +50,41 @@ static void handler(int sig, siginfo_t *info, void *context)
 {
 	char here;
 
-	(void)sig;
-	(void)info;
 	(void)context;
+	if (sig == SIGUSR1 && (info->si_code != SI_QUEUE || info->si_pid != getpid() ||
+			       info->si_value.sival_int != VALUE))
+		bad_info++;
 	if (stack && &here >= stack && &here < stack + STACK)
 		on_stack++;
 	else
 		off_stack++;
+}
+
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (sig == SIGTRAP)
+		traps++;
+	else if (info->si_addr == page && !mprotect(page, PAGE, PROT_READ | PROT_WRITE))
+		faults++;
+	else
+		wrong("a fault", sig);
+}
+
+/* Each fault and each trap runs its handler once. */
+static void *faulting(void *arg)
+{
+	unsigned long n = 0;
+
+	while (!over) {
+		mprotect(page, PAGE, PROT_NONE);
+		*(volatile char *)page = 1;
+		__asm__ volatile("int3");
+		n++;
+		if (faults != n || traps != n)
+			wrong("faults", (long)n);
+	}
+	return arg;
 }
 
 /* Computes the same numbers again and again, and is interrupted by a timer. */
@@ -170,9 +203,11 @@ static void *creating(void *arg)
 
 static void *interrupting(void *arg)
 {
+	const union sigval value = { .sival_int = VALUE };
+
 	while (!over) {
 		usleep(7000);
-		pthread_kill(*(pthread_t *)arg, SIGUSR1);
+		pthread_sigqueue(*(pthread_t *)arg, SIGUSR1, value);
 	}
 	return NULL;
 }
@@ -185,12 +220,18 @@ int main(int argc, char **argv)
 	int i, n = 0, seconds = argc > 1 ? atoi(argv[1]) : 1;
 	double end = now_ms() + seconds * 1000;
 	unsigned long wakes = 0;
+	struct sigaction fault = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
 	pthread_t t[8];
 	sigset_t set;
 
 	sigaction(SIGALRM, &sa, NULL);
 	sigaction(SIGUSR1, &sa, NULL);
+	sigaction(SIGSEGV, &fault, NULL);
+	sigaction(SIGTRAP, &fault, NULL);
 	signal(SIGUSR2, stop);
+	page = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		wrong("mmap", -1);
 	sigemptyset(&set);
 	sigaddset(&set, SIGALRM);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
@@ -201,6 +242,7 @@ int main(int argc, char **argv)
 	pthread_create(&t[n++], NULL, waiting, NULL);
 	pthread_create(&t[n++], NULL, waking, &wakes);
 	pthread_create(&t[n++], NULL, creating, NULL);
+	pthread_create(&t[n++], NULL, faulting, NULL);
 	setitimer(ITIMER_REAL, &tick, NULL);
 	puts("running");
 	fflush(stdout);
@@ -216,6 +258,8 @@ int main(int argc, char **argv)
 		wrong("what the mutex guards", (long)guarded);
 	if (!on_stack || !off_stack || !interrupted)
 		wrong("a handler has never run", (long)on_stack);
+	if (bad_info)
+		wrong("what is sent with a signal", (long)bad_info);
 	puts("all as it must be");
 	return 0;
 }

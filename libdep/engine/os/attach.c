@@ -24,7 +24,11 @@
 #include "exec.h"
 #include "sigframe.h"
 #include "signal.h"
+#include "syscall.h"
 #include "thread.h"
+#include "libdep/engine/record/record.h"
+
+#define PR_GET_TID_ADDRESS 40
 
 __attribute__((noreturn)) void attach_ready(void);
 
@@ -50,6 +54,40 @@ void attach_take_state(struct tls *t)
 	t->sync_blocked = a->mask & SYNC_SIGNALS;
 	t->blocked_mask = a->mask & ~SYNC_SIGNALS;
 	t->interrupted_call = a->call;
+}
+
+/*
+ * pthread_join() waits for the word at this address.  Only the kernel knows it; the call sets it to
+ * what it is.
+ */
+static void record_tid_address(struct tls *t)
+{
+	u64 *r = t->regs, rdi = r[X86_RDI], at = 0;
+	s64 ret;
+
+	if (sys6(__NR_prctl, PR_GET_TID_ADDRESS, (u64)&at, 0, 0, 0, 0) || !at)
+		return;
+	t->before = rt_timestamp();
+	ret = sys1(__NR_set_tid_address, at);
+	r[X86_RDI] = at;
+	syscall_record(t, __NR_set_tid_address, ret);
+	r[X86_RDI] = rdi;
+}
+
+void attach_record(struct tls *t)
+{
+	record_tid_address(t);
+	if (t->attached->returned >= 0) {
+		t->before = rt_timestamp();
+		syscall_record(t, (u64)t->attached->returned, (s64)t->regs[X86_RAX]);
+	}
+	/* The events may have begun a new chunk. */
+	ring_record_context(t, t->resume_pc);
+}
+
+int attach_fits(u32 n)
+{
+	return n <= boot.heap_size / 2 / thread_memory();
 }
 
 void attach_prepare(struct adept_attached *thread, u32 n)

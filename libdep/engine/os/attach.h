@@ -5,6 +5,9 @@
 
 #include "libdep/engine/base/runtime.h"
 
+/** attach_fits() - does the heap have room for @n threads, and as much for the rest? */
+int attach_fits(u32 n);
+
 /**
  * attach_prepare() - create the state of all threads, while only the calling thread may run
  * @thread: table of the @n threads, from the injector
@@ -16,5 +19,13 @@ __attribute__((noreturn)) void attach_prepare(struct adept_attached *thread, u32
 
 /** attach_take_state() - copy the injector's data on @t to @t, when the thread enters the engine */
 void attach_take_state(struct tls *t);
+
+/**
+ * attach_record() - record what analyses need of a thread that existed before
+ *
+ * That is the call from which it has returned, and where the kernel reports its end, as an event of
+ * set_tid_address().
+ */
+void attach_record(struct tls *t);
 
 #endif

@@ -444,13 +444,26 @@ static u64 descriptors_made(u64 nr, const u64 a[6])
 	return rt_copy_in(&fds, (void *)at, 8) == 8 ? fds : 0;
 }
 
+void syscall_record(struct tls *t, u64 nr, s64 ret)
+{
+	const u64 *r = t->regs;
+	const u64 a[6] = { r[X86_RDI], r[X86_RSI], r[X86_RDX], r[X86_R10], r[X86_R8], r[X86_R9] };
+	struct adept_ev_syscall ev = {
+		.nr = (u32)nr, .result = (u64)ret, .before = t->before, .after = rt_timestamp(),
+		.out = ret ? 0 : descriptors_made(nr, a),
+		.args = { a[0], a[1], a[2], a[3], a[4], a[5] },
+	};
+
+	syscall_effects_record(t, &ev);
+	ring_event(t, ADEPT_EV_SYSCALL, &ev, sizeof(ev));
+}
+
 u8 *syscall_handle(struct tls *t)
 {
 	struct exit *x = dispatch_exit_taken(t);
 	u64 *r = t->regs;
 	u64 nr = r[X86_RAX];
 	u64 insn = x->target - 2, rcx = r[X86_RCX], r11 = r[X86_R11];
-	struct adept_ev_syscall ev;
 	u64 a[6] = { r[X86_RDI], r[X86_RSI], r[X86_RDX], r[X86_R10], r[X86_R8], r[X86_R9] };
 	s64 ret;
 
@@ -482,60 +495,48 @@ u8 *syscall_handle(struct tls *t)
 		return dispatch_resume(t);
 	}
 	r[X86_RAX] = (u64)ret;
-	ev = (struct adept_ev_syscall){
-		.nr = (u32)nr, .result = (u64)ret, .before = t->before, .after = rt_timestamp(),
-		.out = ret ? 0 : descriptors_made(nr, a),
-		.args = { r[X86_RDI], r[X86_RSI], r[X86_RDX], r[X86_R10], r[X86_R8], r[X86_R9] },
-	};
-	syscall_effects_record(t, &ev);
-	ring_event(t, ADEPT_EV_SYSCALL, &ev, sizeof(ev));
+	syscall_record(t, nr, ret);
 	return dispatch_to(t, x->target, x->mask);
 }
 
-/*
- * Do what the kernel does when a signal interrupts a call that would return restart code @code: the
- * call returns EINTR, or is made again after the handler.
- */
-static u8 *go_on_later(struct tls *t, s64 code)
+/* Make an interrupted call that would return restart code @code; SYS_ABORTED if a signal came. */
+static s64 call_again(struct tls *t, s64 code)
 {
-	u64 pc = t->resume_pc;
+	const u64 *r = t->regs;
+	u64 a[6] = { r[X86_RDI], r[X86_RSI], r[X86_RDX], r[X86_R10], r[X86_R8], r[X86_R9] };
 
-	if (code == -E_RESTARTNOINTR || (code == -E_RESTARTSYS && signal_restarts(t))) {
-		t->regs[X86_RAX] = (u64)t->interrupted_call;
-		pc -= 2;
-	} else {
-		t->regs[X86_RAX] = (u64)-E_INTR;
-	}
-	t->resume_pc = pc;
-	ring_record_context(t, pc);
-	return dispatch_resume(t);
+	/* For restart_syscall the kernel has kept the rest of the time-out. */
+	if (code == -E_RESTART_RESTARTBLOCK)
+		return app_syscall(t, __NR_restart_syscall, a);
+	return do_syscall(t, (u64)t->interrupted_call, a);
+}
+
+/* After a signal's handler: does the kernel make the call again? */
+static int is_made_again(struct tls *t, s64 code)
+{
+	return code == -E_RESTARTNOINTR || (code == -E_RESTARTSYS && signal_restarts(t));
 }
 
 u8 *syscall_go_on(struct tls *t)
 {
-	u64 *r = t->regs, nr = (u64)t->interrupted_call;
-	u64 a[6] = { r[X86_RDI], r[X86_RSI], r[X86_RDX], r[X86_R10], r[X86_R8], r[X86_R9] };
-	struct adept_ev_syscall ev = { .nr = (u32)nr };
-	s64 code = (s64)r[X86_RAX], ret;
+	s64 code = (s64)t->regs[X86_RAX], ret;
 
 	t->before = rt_timestamp();
 	t->resume_known = KNOWN_ALL;
 	do {
 		/* A stop may have aborted the call; app_syscall() has waited until it was over. */
 		t->pending &= ~(u64)PENDING_STOP;
-		/* For restart_syscall the kernel has kept the rest of the time-out. */
-		ret = code == -E_RESTART_RESTARTBLOCK ? app_syscall(t, __NR_restart_syscall, a)
-						      : do_syscall(t, nr, a);
+		ret = call_again(t, code);
 	} while (ret == SYS_ABORTED && !(t->pending & PENDING_SIGNAL));
-	if (ret == SYS_ABORTED)
-		return go_on_later(t, code);
-	r[X86_RAX] = (u64)ret;
-	ev.result = (u64)ret;
-	ev.before = t->before;
-	ev.after = rt_timestamp();
-	memcpy(ev.args, a, sizeof(ev.args));
-	syscall_effects_record(t, &ev);
-	ring_event(t, ADEPT_EV_SYSCALL, &ev, sizeof(ev));
+	if (ret == SYS_ABORTED && is_made_again(t, code)) {
+		t->regs[X86_RAX] = (u64)t->interrupted_call;
+		t->resume_pc -= 2;
+	} else {
+		if (ret == SYS_ABORTED)
+			ret = -E_INTR;
+		t->regs[X86_RAX] = (u64)ret;
+		syscall_record(t, (u64)t->interrupted_call, ret);
+	}
 	ring_record_context(t, t->resume_pc);
 	return dispatch_to(t, t->resume_pc, KNOWN_ALL);
 }

@@ -18,6 +18,8 @@ s64 app_last_syscall(struct tls *t, u64 nr, const u64 args[6], u32 status);
  * Return: the cache address to continue at; see struct dispatch_handlers.
  */
 u8 *syscall_handle(struct tls *t);
+/** syscall_record() - record a system call that has returned @ret, and began at t->before */
+void syscall_record(struct tls *t, u64 nr, s64 ret);
 /**
  * syscall_go_on() - go on with the system call in which @t was when the engine was attached
  *

@@ -68,6 +68,11 @@ struct tls *thread_alloc(struct group *g)
 	return t;
 }
 
+u64 thread_memory(void)
+{
+	return TLS_SIZE + STACK_SIZE + SIGSTACK_SIZE;
+}
+
 void thread_free(struct tls *t)
 {
 	signal_disinherit(t);
@@ -227,6 +232,8 @@ u8 *thread_main(struct tls *t)
 	    t->attached ? "attached thread" : "thread", t->resume_pc);
 	ring_thread_start(t, t->tid, t->parent_serial, t->created_at);
 	ring_record_context(t, t->resume_pc);
+	if (t->attached)
+		attach_record(t);
 	restore_signals(&mask);
 	if (t->attached && t->interrupted_call >= 0)
 		return syscall_go_on(t);

@@ -10,6 +10,8 @@ struct group;
  * thread_alloc() - allocate a thread's state, at a safe point; @g NULL: first thread of a process
  */
 struct tls *thread_alloc(struct group *g);
+/** thread_memory() - bytes of the heap that thread_alloc() takes */
+u64 thread_memory(void);
 /** thread_free() - free @t; its memory can be reused once t->gone is set */
 void thread_free(struct tls *t);
 /** thread_first() - allocate the state of the process's first thread, from the boot parameters */

@@ -48,6 +48,8 @@ int attach_record(struct record_options *o, pid_t pid)
 
 	o->pid = pid;
 	o->alone = true;
+	/* The module's rings were never tested with an attach. */
+	o->transport = TRANSPORT_SHM;
 	ret = read_command(o, pid);
 	if (ret) {
 		warn("the command line of process %d cannot be read: %s", pid, strerror(-ret));
