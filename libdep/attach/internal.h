@@ -94,8 +94,8 @@ int tracer_run(tracer_fn *f, void *arg, unsigned int kill_ms, struct dep_why *wh
 /* ---- late.c ---- */
 
 /*
- * For an int3 the kernel resets the action of SIGTRAP if the thread blocks the signal, or the process
- * ignores it.
+ * For an int3 the kernel resets the action of SIGTRAP if the thread blocks the signal, or the
+ * process ignores it.
  */
 bool late_blocks_trap(const struct scan *s, pid_t tid);
 bool late_ignores_trap(const struct scan *s);
