@@ -10,11 +10,6 @@ cd "$tmp" || exit 1
 seconds=3 images=100
 [ "$LONG" != 1 ] || seconds=60 images=1000
 
-# is NAME THIS THAT
-is() {
-	if [ "$2" = "$3" ]; then pass "$1"; else fail "$1: $2, not $3"; fi
-}
-
 # probe PID [OPTION...]: to out and err; exit status
 probe() {
 	timeout 20 "$DEPCTL" attach --dry "${@:2}" "$1" >out 2>err
@@ -31,16 +26,6 @@ refused() {
 	fi
 }
 
-# wait_for COMMAND...: at most 10 s
-wait_for() {
-	local i
-	for ((i = 0; i < 200; i++)); do
-		"$@" && return
-		sleep 0.05
-	done
-	return 1
-}
-
 # state PID: the letter in /proc/PID/stat
 state() {
 	sed 's/.*) \(.\).*/\1/' "/proc/$1/stat" 2>/dev/null
@@ -49,7 +34,7 @@ state() {
 # ---- a program that checks itself, probed all the time ----
 "$build/programs/attach_calls" "$seconds" >calls.out 2>&1 &
 pid=$!
-wait_for grep -qs running calls.out
+wait_for 10 grep -qs running calls.out
 n=0 wrong=0 good=0
 while [ "$(state $pid)" != Z ] && kill -0 $pid 2>/dev/null; do
 	n=$((n + 1))
@@ -130,12 +115,12 @@ is "$images images after execve in threads, $n probes" $? 3
 sleep 30 &
 pid=$!
 kill -STOP $pid
-wait_for eval '[ "$(state $pid)" = T ]'
+wait_for 10 eval '[ "$(state $pid)" = T ]'
 probe $pid && grep -q "stays stopped" out && pass "a stopped process is attached to" ||
 	fail "a stopped process: $(cat out err)"
 is "and it stays stopped" "$(state $pid)" T
 kill -CONT $pid
-wait_for eval '[ "$(state $pid)" = S ]' && pass "until it is continued" ||
+wait_for 10 eval '[ "$(state $pid)" = S ]' && pass "until it is continued" ||
 	fail "it is not continued: $(state $pid)"
 python3 - "$pid" <<'END' && pass "JSON" || fail "JSON: $(cat out)"
 import json, subprocess, sys, os
@@ -164,7 +149,7 @@ END
 gcc -O1 -w -o vforks vforks.c || exit 1
 ./vforks &
 pid=$!
-wait_for eval '[ "$(state $pid)" = D ]'
+wait_for 10 eval '[ "$(state $pid)" = D ]'
 begun=$(date +%s%N)
 refused "a vfork parent" "vfork\); try again" $pid
 took=$((($(date +%s%N) - begun) / 1000000))
@@ -183,14 +168,14 @@ child() {
 if have strace; then
 	strace -o /dev/null sleep 30 &
 	tracer=$!
-	wait_for child $tracer
+	wait_for 10 child $tracer
 	refused "a traced process" "is traced by process $tracer" "$pid"
 	kill "$pid"
 	wait $tracer 2>/dev/null
 fi
 "$DEPCTL" record -q --alone --null -- sleep 30 &
 recorder=$!
-wait_for child $recorder
+wait_for 10 child $recorder
 refused "a recorded process" "is being recorded" "$pid"
 kill "$pid"
 wait $recorder 2>/dev/null
@@ -198,7 +183,7 @@ python3 -c 'import ctypes, time
 ctypes.CDLL(None).prctl(22, 1)
 while True: pass' &
 pid=$!
-wait_for grep -q '^Seccomp:.*1' /proc/$pid/status
+wait_for 10 grep -q '^Seccomp:.*1' /proc/$pid/status
 refused "strict seccomp" "strict mode" $pid
 kill -9 $pid
 wait $pid 2>/dev/null
@@ -215,7 +200,7 @@ if [ "$(id -u)" = 0 ] && have setpriv; then
 		pid=$!
 		echo $pid >"$cgroup/cgroup.procs"
 		echo 1 >"$cgroup/cgroup.freeze"
-		wait_for grep -q "frozen 1" "$cgroup/cgroup.events"
+		wait_for 10 grep -q "frozen 1" "$cgroup/cgroup.events"
 		refused "a frozen process" "frozen" $pid
 		echo 0 >"$cgroup/cgroup.freeze"
 		probe $pid && pass "and after the thaw it is attached to" ||

@@ -11,21 +11,6 @@ rounds=2
 [ "$LONG" != 1 ] || rounds=100
 RANDOM=${ADEPT_TEST_SEED:-1}
 
-# is NAME THIS THAT
-is() {
-	if [ "$2" = "$3" ]; then pass "$1"; else fail "$1: $2, not $3"; fi
-}
-
-# wait_for COMMAND...: at most 10 s
-wait_for() {
-	local i
-	for ((i = 0; i < 200; i++)); do
-		"$@" && return
-		sleep 0.05
-	done
-	return 1
-}
-
 # good STORE: it is complete, and has references
 good() {
 	"$DEPCTL" verify "$1" >verify.out 2>&1 &&
@@ -40,7 +25,7 @@ checked() {
 	rm -rf out store
 	"$@" >out 2>&1 &
 	pid=$!
-	wait_for grep -qs running out
+	wait_for 10 grep -qs running out
 	sleep 0.$((RANDOM % 5))
 	timeout 120 "$DEPCTL" attach -q -o store $pid 2>err
 	ours=$?
@@ -77,10 +62,10 @@ if have setarch; then
 	coproc program { exec env -i setarch -R "$same"; }
 	pid=$program_PID
 	exec 5<&"${program[0]}" 6>&"${program[1]}"
-	wait_for eval 'grep -q "^0 " /proc/$pid/syscall'
+	wait_for 10 eval 'grep -q "^0 " /proc/$pid/syscall'
 	"$DEPCTL" attach -o part $pid 2>err &
 	recorder=$!
-	wait_for grep -q "recording process" err || fail "no attach: $(cat err)"
+	wait_for 10 grep -q "recording process" err || fail "no attach: $(cat err)"
 	echo >&6
 	is "the output is the same" "$(cat <&5)" "$(cat whole.out)"
 	exec 5<&- 6>&-
@@ -141,7 +126,7 @@ int main(void)
 }
 END2
 gcc -g -O1 -pthread -o message message.c || exit 1
-{ exec ./message; } < <(wait_for grep -qs "recording process" err.message && echo) &
+{ exec ./message; } < <(wait_for 10 grep -qs "recording process" err.message && echo) &
 pid=$!
 "$DEPCTL" attach -o message.dep $pid 2>err.message
 is "a recording of messages" $? 0
@@ -153,7 +138,7 @@ is "the only race" "$(python3 -c 'import json
 print(sorted({r["variable"] for r in json.load(open("races.json"))["races"]}))')" "['v_racy']"
 "$build/programs/attach_threads" 3 >out &
 pid=$!
-wait_for grep -qs running out
+wait_for 10 grep -qs running out
 "$DEPCTL" attach -q -o threads.dep $pid 2>err
 wait $pid
 "$DEPCTL" query races threads.dep >races.out
@@ -163,7 +148,7 @@ grep -q "^0 races in " races.out && pass "no race in attach_threads" ||
 # ---- the end of a recording ----
 "$build/programs/attach_threads" 100 >out &
 pid=$!
-wait_for grep -qs running out
+wait_for 10 grep -qs running out
 "$DEPCTL" attach --for 1 -o timed $pid 2>err
 is "--for ends a recording" $? 0
 kill -0 $pid && pass "while the program goes on" || fail "the program has ended"
@@ -188,7 +173,7 @@ refused "no process" "no process" 99999999
 sleep 30 &
 pid=$!
 kill -STOP $pid
-wait_for grep -q "T (stopped)" /proc/$pid/status
+wait_for 10 grep -q "T (stopped)" /proc/$pid/status
 refused "a stopped process" "continue it first" $pid
 kill -KILL $pid
 wait $pid 2>/dev/null
@@ -197,7 +182,7 @@ wait $pid 2>/dev/null
 	exec sleep 30
 ) &
 pid=$!
-wait_for grep -q "^Name:.*sleep" /proc/$pid/status
+wait_for 10 grep -q "^Name:.*sleep" /proc/$pid/status
 refused "a process that ignores SIGTRAP" "ignores SIGTRAP" $pid
 kill $pid
 wait $pid 2>/dev/null
@@ -214,7 +199,7 @@ time.sleep(30)
 END2
 	python3 filter.py >filter.out &
 	pid=$!
-	wait_for grep -q 0 filter.out
+	wait_for 10 grep -q 0 filter.out
 	refused "a seccomp filter" "seccomp filter" $pid
 	kill -0 $pid && pass "and the process runs on" || fail "it has ended"
 	kill $pid
@@ -243,7 +228,7 @@ END2
 gcc -O1 -D_GNU_SOURCE -o shares shares.c || exit 1
 ./shares &
 pid=$!
-wait_for pgrep -P $pid >children
+wait_for 10 pgrep -P $pid >children
 refused "a child in the same memory" "same memory as process $(cat children)" $pid
 refused "a parent in the same memory" "same memory as process $pid" "$(cat children)"
 kill "$(cat children)" $pid
@@ -254,7 +239,7 @@ if have redis-server && have redis-cli && have redis-benchmark; then
 	redis-server --port 0 --unixsocket "$tmp/redis" --save '' --daemonize no >redis.out 2>&1 &
 	pid=$!
 	cli="redis-cli -s $tmp/redis"
-	wait_for eval '$cli ping 2>/dev/null | grep -q PONG'
+	wait_for 10 eval '$cli ping 2>/dev/null | grep -q PONG'
 	redis-benchmark -s "$tmp/redis" -q -n 20000 -c 20 -t set,get,lpush >bench.out 2>&1 &
 	load=$!
 	"$DEPCTL" attach -q -o redis.dep $pid 2>err &

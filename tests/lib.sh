@@ -41,6 +41,26 @@ skip() {
 	echo "SKIP $*"
 }
 
+# is NAME THIS THAT: the test NAME passes if both are equal
+is() {
+	if [ "$2" = "$3" ]; then
+		pass "$1"
+	else
+		fail "$1: $2, not $3"
+	fi
+}
+
+# wait_for SECONDS COMMAND...: repeat the command until it succeeds
+wait_for() {
+	tries=$(($1 * 20))
+	shift
+	while ! "$@" 2>/dev/null; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || return 1
+		sleep 0.05
+	done
+}
+
 finish() {
 	echo "$passed passed, $failed failed, $skipped skipped"
 	[ "$failed" -eq 0 ]

@@ -26,15 +26,6 @@ asked() {
 	END
 }
 
-# is NAME THIS THAT: the test NAME passes if both are equal
-is() {
-	if [ "$2" = "$3" ]; then
-		pass "$1"
-	else
-		fail "$1: $2, not $3"
-	fi
-}
-
 for level in O0 O2; do
 	gcc -$level -g -pthread -o locks.$level "$source" || exit 1
 	is "$level: the locks of each access" "$(asked locks.$level \

@@ -35,15 +35,6 @@ prints() {
 	esac
 }
 
-# is NAME THIS THAT: the test NAME passes if both are equal
-is() {
-	if [ "$2" = "$3" ]; then
-		pass "$1"
-	else
-		fail "$1: $2, not $3"
-	fi
-}
-
 # json EXPRESSION: evaluate a Python expression for the output in out, as `a'
 json() {
 	python3 -c 'import json, sys

@@ -49,17 +49,6 @@ norm() {
 		-e 's/^\(read([0-9]*, \)".*"[.]*,/\1DATA,/' "$1"
 }
 
-# wait_for SECONDS COMMAND...: repeat the command until it succeeds
-wait_for() {
-	tries=$(($1 * 20))
-	shift
-	while ! "$@" 2>/dev/null; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return 1
-		sleep 0.05
-	done
-}
-
 # reads_stdin PIDFILE: the process has become its program and waits for its input, in
 # read(2) or poll(2)
 reads_stdin() {
