@@ -215,7 +215,7 @@ collect_obj := $(call unit_obj,collect_fixture fake_engine fake_writer) \
 	       $(B)/engine_image.o
 $(B)/tests/test_collect: $(call unit_obj,test_collect) $(collect_obj)
 $(B)/tests/test_collect_hostile: $(call unit_obj,test_collect_hostile) $(collect_obj)
-$(B)/tests/test_owner: $(call unit_obj,test_owner) $(B)/host/libdep/collect/owner.o
+$(B)/tests/test_owner: $(call unit_obj,test_owner) $(B)/host/libdep/inject/owner.o
 $(B)/tests/test_chunk_end: $(call unit_obj,test_chunk_end stream stream_frag) \
 		       $(B)/host/libdep/collect/chunk_end.o $(B)/libdep.a
 $(B)/tests/test_module_chunks: $(call unit_obj,test_module_chunks stream stream_frag) \

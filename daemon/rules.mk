@@ -94,7 +94,7 @@ depd_obj = $(patsubst %,$(B)/host/daemon/%.o,$(1))
 RUNDIR_OBJ := $(call depd_obj,base/rundir base/rundir_socket)
 NOTIFY_OBJ := $(call depd_obj,base/sd_notify base/log)
 KEEP_OBJ := $(patsubst %.c,$(B)/host/%.o,$(call in,daemon/fdstore)) \
-	    $(call depd_obj,base/sd_notify) $(RUNDIR_OBJ) $(B)/host/libdep/collect/owner.o
+	    $(call depd_obj,base/sd_notify) $(RUNDIR_OBJ) $(B)/host/libdep/inject/owner.o
 
 $(B)/tests/test_fdstore: $(call unit_obj,test_fdstore) $(KEEP_OBJ)
 $(B)/tests/test_rundir: $(call unit_obj,test_rundir) $(RUNDIR_OBJ)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "libdep/abi/session_file.h"
-#include "libdep/collect/owner.h"
+#include "libdep/inject/owner.h"
 #include "internal.h"
 #include "holder.h"
 

@@ -37,7 +37,7 @@
 #include "types.h"
 
 #define ADEPT_SESSION_MAGIC	0x4e53545045444100ull	/* "\0ADEPTSN" */
-#define ADEPT_SESSION_VERSION	5
+#define ADEPT_SESSION_VERSION	6
 /* Name of the session file's memfd; /proc/PID/maps shows it as "/memfd:NAME (deleted)". */
 #define ADEPT_SESSION_NAME	"adept-session"
 
@@ -163,7 +163,7 @@ struct adept_session {
 	/* execve calls that the tracer is following; counted as lost if the tracer dies */
 	u32 following;
 	/*
-	 * Robust futexes (collect/owner.h) owned by the collector and by the fd store holder, a
+	 * Robust futexes (inject/owner.h) owned by the collector and by the fd store holder, a
 	 * process that holds the session file for the next collector; 0: unknown.  When the owner
 	 * dies, the kernel sets FUTEX_OWNER_DIED, which is visible in any pid namespace.
 	 */
@@ -235,6 +235,30 @@ enum adept_exec_state {
 	ADEPT_EXEC_FAILED,
 };
 
+/*
+ * struct adept_proc.leave: handshake of a detach (attach/detach.c, engine/os/leave.c)
+ *
+ *	tracer				process
+ *	NONE -> ASKED			each thread waits at a safe point, or is in a system call
+ *	ASKED -> COMMIT			COMMIT -> COMMITTING: a waiting thread ends the recording
+ *					COMMITTING -> LEAVING, or -> BUSY if it cannot
+ *	(LEAVING) moves each thread
+ *	out of the engine when it waits
+ *	LEAVING -> LEFT			the engine is unmapped; the collector frees the slot
+ *	ASKED or BUSY -> NONE		the threads go on in the engine
+ *
+ * If the tracer dies, the threads themselves go on in the engine or leave it.
+ */
+enum adept_leave {
+	ADEPT_LEAVE_NONE,
+	ADEPT_LEAVE_ASKED,
+	ADEPT_LEAVE_COMMIT,
+	ADEPT_LEAVE_COMMITTING,
+	ADEPT_LEAVE_BUSY,
+	ADEPT_LEAVE_LEAVING,
+	ADEPT_LEAVE_LEFT,
+};
+
 /** struct adept_proc - one recorded process image (an execve makes a new one) */
 struct adept_proc {
 	u32 state;		/* enum adept_slot_state */
@@ -246,7 +270,7 @@ struct adept_proc {
 	/* thread that calls execve; for a vfork child, not a thread of process pid */
 	u32 exec_tid;
 	u32 cause;		/* enum adept_cause: launch, fork, execve or attach */
-	u32 reserved;
+	u32 leave;		/* enum adept_leave */
 	u64 start_ns;		/* CLOCK_MONOTONIC */
 	u64 desc_head;		/* total bytes written to the descriptor ring; set by the process */
 	/* total bytes read from the descriptor ring; set by the collector */
@@ -271,7 +295,9 @@ struct adept_proc {
 	/* ADEPT_NS_*, set together with pid; the collector clears ADEPT_NS_PID */
 	u32 ns;
 	u32 exec_native;	/* enum adept_native: why the current execve is not followed */
-	u64 self;		/* with ADEPT_NS_PID: address of the process's struct adept_boot */
+	u64 self;		/* address of the process's struct adept_boot */
+	u32 leavers;		/* futex: number of threads that have begun to wait for a detach */
+	u32 leave_tracer;	/* robust futex owned by the tracer that detaches */
 	/*
 	 * Used only in the slot of a domain's founder, the process that isolated itself.  Processes
 	 * of the domain use this instead of the session's first page: the collector writes stop,
@@ -364,7 +390,7 @@ struct adept_thread {
 	u64 flushes;
 	u64 start_ns;
 	u32 at_safepoint;	/* 1: the thread's stream ends at a record boundary */
-	u32 pad;
+	u32 left;		/* 1: the thread has left the engine and runs natively */
 	/* chunks overwritten because the collector was gone for give_up_ns */
 	u64 absent_chunks;
 	u64 absent_bytes;
@@ -529,6 +555,24 @@ struct adept_attached {
 };
 
 /**
+ * struct adept_leaver - state with which a thread leaves the engine
+ *
+ * A thread that waits to leave has the address in rbx.  The tracer may change the structure.
+ *
+ * @regs:	application registers, hardware order
+ * @mask:	the thread's signal mask without @sync_blocked
+ * @sync_blocked: signals of faults that the application blocks
+ * @call:	number of an interrupted system call: rip is after its instruction, and rax has the
+ *		kernel's restart code.  -1: none
+ */
+struct adept_leaver {
+	u64 regs[16];
+	u64 rip, rflags, gs_base;
+	u64 mask, sync_blocked;
+	s64 call;
+};
+
+/**
  * struct adept_entries - offsets in the engine image, directly after struct adept_boot
  * @start:	first instruction of the image
  * @thread:	where the injector makes each thread of a running process continue, after @ready
@@ -536,9 +580,15 @@ struct adept_attached {
  *		initialised for all threads
  * @failed:	int3 at which this thread stops instead if the engine cannot run and has changed
  *		nothing
+ * @call_first, @call_done, @call_abort: system calls of the program: the first instruction after
+ *		the last check for signals; the one after the syscall instruction; where a thread
+ *		continues whose call is to be made again later
+ * @wait_done:	the instruction after the syscall instruction by which a thread waits to leave
  */
 struct adept_entries {
 	u64 start, thread, ready, failed;
+	u64 call_first, call_done, call_abort;
+	u64 wait_done;
 };
 
 /**
@@ -551,6 +601,7 @@ struct adept_caught_pc {
 	u64 byte;		/* first byte of the original instruction */
 };
 #define ADEPT_CAUGHT_PCS 32u
+#define ADEPT_MAPPINGS 40u
 
 /**
  * struct adept_boot - parameters from the injector, at the start of the engine image
@@ -583,6 +634,11 @@ struct adept_boot {
 	u64 attached_size;	/* bytes mapped at @attached */
 	u64 ncaught;		/* number of instructions in @caught */
 	struct adept_caught_pc caught[ADEPT_CAUGHT_PCS];
+	/* mappings of the engine, for the tracer; filled in when the recording ends by a detach */
+	u64 nmappings;
+	struct adept_mapping {
+		u64 start, size;
+	} mapping[ADEPT_MAPPINGS];
 	/*
 	 * Private copy of the session's first page.  All sizes and offsets are taken from here,
 	 * because processes with fewer rights can write to the shared page.

@@ -162,6 +162,9 @@ struct adept_exit {
 #define ADEPT_GS_SPILL	4u
 #define ADEPT_GS_RSP	5u	/* rsp, while the engine ends a chunk (ADEPT_CHUNK_END_AT) */
 #define ADEPT_GS_GSBASE	7u	/* the application's gs base */
+/* With ADEPT_PENDING_STOP, the thread comes to a safe point before it enters the code cache. */
+#define ADEPT_GS_PENDING 11u
+#define ADEPT_PENDING_STOP 2u
 
 /* A sequence of instructions at consecutive addresses. */
 struct adept_run {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Attach to a running process: find out what its threads do, whether they can be taken over, and
+ * Attach to a running process, and detach from a recorded one: find out what its threads do, whether they can be taken over, and
  * how long they would be stopped.
  *
  * A thread in a system call must not be stopped if that would change what the call returns: some
@@ -91,5 +91,34 @@ struct dep_attach_cost {
  */
 int dep_attach_running(const struct dep_target *target, pid_t pid, struct dep_injected *out,
 		       struct dep_attach_cost *cost, struct dep_why *why);
+
+/**
+ * struct dep_detached - result of a detach
+ * @stop_ns:	from the first request to stop until the last thread was let go that was not in a
+ *		system call
+ * @threads:	number of threads of the process
+ * @late:	how many of them are in system calls that a stop would end, and leave the engine
+ *		when these return
+ * @mapped:	the engine's memory could not be unmapped
+ */
+struct dep_detached {
+	u64 stop_ns;
+	u32 threads, late;
+	bool mapped;
+};
+
+/**
+ * dep_detach() - end the recording of a process, and let it run natively
+ * @target:	its session; @target->session must be mapped up to the end of the process slots
+ * @slot:	its process slot
+ *
+ * If it cannot be detached from now, this is tried again for 5 seconds.  If @out->late is not 0, a
+ * tracer goes on after this function has returned; the slot's leave becomes ADEPT_LEAVE_LEFT when
+ * it has ended.  The caller needs the rights that ptrace(2) requires.
+ *
+ * Return: 0 or a negative errno, with the reason in @why; then the process goes on in the engine.
+ */
+int dep_detach(const struct dep_target *target, u32 slot, pid_t pid, struct dep_detached *out,
+	       struct dep_why *why);
 
 #endif

@@ -45,15 +45,16 @@ bool call_is_vfork(s64 nr, const u64 args[6]);
  * struct scan - the threads of a process
  * @thread:	an array of DEP_ATTACH_THREADS, of which @n are used
  * @proc:	dep_proc_open() of the process
- * @late:	the injection, if it has succeeded: the threads in it that are late are still
- *		traced, all others are released
+ * @finish:	what the tracer does with the threads that it still traces, which may take any
+ *		time; NULL: release_finish()
  */
 struct scan {
 	pid_t pid;
 	int proc;
 	struct dep_attach_thread *thread;
 	u32 n;
-	struct dep_attaching *late;
+	void (*finish)(struct scan *s, void *arg);
+	void *finish_arg;
 };
 
 /**
@@ -78,7 +79,7 @@ int scan_look(const struct scan *s, pid_t tid, struct dep_attach_thread *now);
 
 /* ---- tracer.c ---- */
 
-/** tracer_fn - what a tracer does; @s is empty, and its threads are released afterwards */
+/** tracer_fn - what a tracer does; @s is empty, and is finished afterwards */
 typedef void tracer_fn(void *arg, struct scan *s);
 
 /** tracer_memory() - memory that a tracer shares with its caller, zeroed; NULL on failure */
@@ -87,9 +88,18 @@ void *tracer_memory(size_t size, struct dep_why *why);
  * tracer_run() - call @f in a new process
  * @kill_ms: kill that process if @f does not return in time, or if the caller ends; 0: do neither
  *
- * Does not wait for release_finish() if that takes long.  Return: 0 if the process was made.
+ * Does not wait for the end of @s->finish, or of release_finish() if that takes long.
+ *
+ * Return: 0 if the process was made.
  */
 int tracer_run(tracer_fn *f, void *arg, unsigned int kill_ms, struct dep_why *why);
+
+/**
+ * tracer_close_others() - close all descriptors but standard ones and two
+ *
+ * The session's files must not stay open for as long as a system call takes.
+ */
+void tracer_close_others(int one, int two);
 
 /* ---- late.c ---- */
 
@@ -109,10 +119,10 @@ bool late_still_wait(const struct scan *s);
 bool late_first(struct scan *s, struct dep_attaching *a);
 /** late_undo() - with the int3 instructions gone: let threads go on that have met them */
 void late_undo(struct scan *s, const struct dep_attaching *a);
-/** late_is_long() - are there threads to be taken late? */
-bool late_is_long(const struct scan *s);
-/** late_finish() - take them when their calls return, which may take any time */
-void late_finish(const struct scan *s);
+/** late_are_left() - are there threads to be taken late? */
+bool late_are_left(const struct dep_attaching *a);
+/** late_finish() - take them when their calls return; @arg: struct dep_attaching */
+void late_finish(struct scan *s, void *arg);
 
 /* ---- refuse.c ---- */
 

@@ -141,9 +141,9 @@ static u32 late_left(const struct dep_attaching *a)
 	return left;
 }
 
-bool late_is_long(const struct scan *s)
+bool late_are_left(const struct dep_attaching *a)
 {
-	return s->late && late_left(s->late);
+	return late_left(a);
 }
 
 /* Read the state of a late thread that has stopped.  False: it stays in its call. */
@@ -212,25 +212,12 @@ bool late_first(struct scan *s, struct dep_attaching *a)
 	return false;
 }
 
-/* The session's files must not stay open for as long as a system call takes. */
-static void close_others(int mem, int proc)
+void late_finish(struct scan *s, void *arg)
 {
-	unsigned int low = (unsigned int)(mem < proc ? mem : proc);
-	unsigned int high = (unsigned int)(mem < proc ? proc : mem);
-
-	if (low > 3)
-		close_range(3, low - 1, 0);
-	if (high > low + 1)
-		close_range(low + 1, high - 1, 0);
-	close_range(high + 1, ~0u, 0);
-}
-
-void late_finish(const struct scan *s)
-{
-	struct dep_attaching *a = s->late;
+	struct dep_attaching *a = arg;
 	u32 i;
 
-	close_others(a->mem, s->proc);
+	tracer_close_others(a->mem, s->proc);
 	for (;;) {
 		i = next_returned(s, a, 0);
 		if (i == a->n)

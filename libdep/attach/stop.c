@@ -42,8 +42,12 @@ static void deadline(unsigned int ms, void (*handler)(int))
 	const struct sigaction sa = { .sa_handler = handler };
 
 	expired = 0;
+	/* Do not change the handler while a timer runs: its signal could meet the new one. */
+	if (!ms)
+		setitimer(ITIMER_REAL, &t, NULL);
 	sigaction(SIGALRM, &sa, NULL);
-	setitimer(ITIMER_REAL, &t, NULL);
+	if (ms)
+		setitimer(ITIMER_REAL, &t, NULL);
 }
 
 static bool may_stop(const struct dep_attach_thread *t)

@@ -128,6 +128,7 @@ static int inject(struct result *r, struct scan *s, struct dep_running *thread)
 		err = refuse_sharing(s->pid, s->proc, &r->why);
 	if (err)
 		return err;
+	r->err = -ECHILD;
 	err = dep_running_begin(a, r->target, s->proc, thread, r->n, &r->boot, &r->why);
 	if (!err)
 		err = dep_running_catch(a, s->proc, &r->why);
@@ -185,15 +186,22 @@ static void run_take(void *arg, struct scan *s)
 	struct result *r = arg;
 
 	r->err = take(r, s);
-	if (!r->err)
-		s->late = &r->attaching;
+	if (r->err)
+		return;
+	if (late_are_left(&r->attaching)) {
+		s->finish = late_finish;
+		s->finish_arg = &r->attaching;
+	} else {
+		late_finish(s, &r->attaching);
+	}
 }
 
 static int try(struct result *r, struct dep_why *why)
 {
 	int err;
 
-	r->err = -ECHILD;
+	/* Until it changes the process, it may be killed: see stop.c. */
+	r->err = -EAGAIN;
 	snprintf(r->why.text, sizeof(r->why.text),
 		 "The tracer that should attach to process %d was killed.", r->pid);
 	err = tracer_run(run_take, r, 0, why);

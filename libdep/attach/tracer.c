@@ -26,6 +26,18 @@ void *tracer_memory(size_t size, struct dep_why *why)
 	return NULL;
 }
 
+void tracer_close_others(int one, int two)
+{
+	unsigned int low = (unsigned int)(one < two ? one : two);
+	unsigned int high = (unsigned int)(one < two ? two : one);
+
+	if (low > 3)
+		close_range(3, low - 1, 0);
+	if (high > low + 1)
+		close_range(low + 1, high - 1, 0);
+	close_range(high + 1, ~0u, 0);
+}
+
 __attribute__((noreturn))
 static void run(tracer_fn *f, void *arg, pid_t caller, unsigned int kill_ms, int ready)
 {
@@ -45,15 +57,15 @@ static void run(tracer_fn *f, void *arg, pid_t caller, unsigned int kill_ms, int
 	if (getppid() != caller)
 		_exit(1);
 	f(arg, &s);
-	if (release_is_long(&s) || late_is_long(&s)) {
+	if (s.finish || release_is_long(&s)) {
 		/* The caller does not wait for the rest: do not die with it. */
 		prctl(PR_SET_PDEATHSIG, 0);
 		setsid();
 		if (write(ready, "", 1) != 1)
 			_exit(1);
 	}
-	if (s.late)
-		late_finish(&s);
+	if (s.finish)
+		s.finish(&s, s.finish_arg);
 	else
 		release_finish(&s);
 	_exit(0);

@@ -94,9 +94,10 @@ static bool process_gone(struct dep_collector *c, struct proc_slot *p)
 {
 	struct pollfd pfd = { .fd = p->pidfd, .events = POLLIN };
 
+	if (load(&shared(c, (u32)(p - c->procs))->leave) == ADEPT_LEAVE_LEFT)
+		return true;
 	if (!p->pid)
 		return unknown_gone(c, p);
-
 	if (c->child_gone && p->pid == (u32)c->child)
 		return true;
 	if (p->pidfd >= 0)

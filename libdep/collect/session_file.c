@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "libdep/inject/owner.h"
 #include "module_session.h"
-#include "owner.h"
 #include "internal.h"
 
 #define CHUNK_WANTED	(1u << 20)	/* preferred chunk size in bytes: fits into an L2 cache */

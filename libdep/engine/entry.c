@@ -4,7 +4,9 @@
 #include "libdep/engine/translate/code_map.h"
 #include "libdep/engine/base/rlimit.h"
 #include "libdep/engine/os/attach.h"
+#include "libdep/engine/os/leave.h"
 #include "libdep/engine/os/sigframe.h"
+#include "libdep/engine/os/sigaction.h"
 #include "libdep/engine/os/signal.h"
 #include "libdep/engine/os/syscall.h"
 #include "libdep/engine/os/thread.h"
@@ -24,6 +26,10 @@ __attribute__((used)) static void image_head(void)
 			 "	.quad thread_attached - boot\n"
 			 "	.quad attach_ready - boot\n"
 			 "	.quad attach_failed - boot\n"
+			 "	.quad app_syscall_checked - boot\n"
+			 "	.quad app_syscall_done - boot\n"
+			 "	.quad app_syscall_abort - boot\n"
+			 "	.quad leave_pause_done - boot\n"
 			 "	.popsection"
 			 : : "i"(sizeof(struct adept_boot)));
 }
@@ -47,7 +53,9 @@ static u8 *run_natively(void)
  */
 u8 *boot_main(struct adept_boot *b)
 {
-	const struct dispatch_handlers handlers = { syscall_handle, signal_deliver_all };
+	const struct dispatch_handlers handlers = {
+		syscall_handle, signal_deliver_all, leave,
+	};
 	struct tls *t;
 
 	if (b->layout.magic != ADEPT_SESSION_MAGIC || b->layout.version != ADEPT_SESSION_VERSION)
@@ -65,7 +73,7 @@ u8 *boot_main(struct adept_boot *b)
 		attach_prepare((struct adept_attached *)b->attached, b->nattached);
 	t = thread_first();
 	set_gs_base(t);
-	signal_init(t);
+	sigaction_init(t);
 	t->sync_blocked = signal_mask() & SYNC_SIGNALS;
 	signal_thread_init(t);
 	ring_thread_start(t, t->tid, 0, 0);

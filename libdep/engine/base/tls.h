@@ -35,6 +35,19 @@
 #define BOOT_NATTACHED	288
 #define NR_ARCH_PRCTL	158
 #define ARCH_SET_GS	0x1001
+#define NR_RT_SIGPROCMASK 14
+#define SIG_SETMASK	2
+#define NR_RT_SIGTIMEDWAIT 128
+#define USER_CS		0x33	/* segment selectors of 64-bit programs */
+#define USER_SS		0x2b
+
+/* Offsets in struct adept_leaver, for assembler code; the registers come first. */
+#define LEAVER_RSP	32
+#define LEAVER_RIP	128
+#define LEAVER_RFLAGS	136
+#define LEAVER_GS_BASE	144
+#define LEAVER_MASK	152
+#define LEAVER_SYNC_BLOCKED 160
 
 /* Flags in struct tls.pending. */
 #define PENDING_SIGNAL	1	/* a signal waits to be delivered */
@@ -120,7 +133,7 @@ struct tls {
 	u32 own_process;	/* 1: vfork child, another process in its parent's memory */
 	/* the injector's data about a thread that is older than the engine, or NULL */
 	struct adept_attached *attached;
-	s64 interrupted_call;	/* with @attached: number of the system call to continue, or -1 */
+	s64 interrupted_call;	/* number of the system call to continue, or -1; see syscall_go_on() */
 	u32 clear_handlers;	/* 1: created with CLONE_CLEAR_SIGHAND, so reset signal handlers */
 	struct group *group;	/* the threads of the same process (thread_list.h) */
 	u32 stop_state;		/* enum stop_state */
@@ -133,13 +146,20 @@ struct tls {
 _Static_assert(TLS_R15 == 8 * ADEPT_GS_R15 && TLS_IND0 == 8 * ADEPT_GS_RCX &&
 	       TLS_IND1 == 8 * ADEPT_GS_RDX && TLS_SPILL0 == 8 * ADEPT_GS_SPILL &&
 	       TLS_SPILL1 == 8 * ADEPT_GS_RSP &&
-	       TLS_GSBASE == 8 * ADEPT_GS_GSBASE, "ADEPT_GS_*");
+	       TLS_GSBASE == 8 * ADEPT_GS_GSBASE && TLS_PENDING == 8 * ADEPT_GS_PENDING &&
+	       PENDING_STOP == ADEPT_PENDING_STOP, "ADEPT_GS_*");
 _Static_assert(CHUNK_END_AT == ADEPT_CHUNK_END_AT, "CHUNK_END_AT");
 _Static_assert(offsetof(struct adept_boot, regs) == BOOT_REGS, "BOOT_REGS");
 _Static_assert(offsetof(struct adept_boot, rip) == BOOT_RIP, "BOOT_RIP");
 _Static_assert(offsetof(struct adept_boot, rflags) == BOOT_RFLAGS, "BOOT_RFLAGS");
 _Static_assert(offsetof(struct adept_boot, fsgsbase) == BOOT_FSGSBASE, "BOOT_FSGSBASE");
 _Static_assert(offsetof(struct adept_boot, nattached) == BOOT_NATTACHED, "BOOT_NATTACHED");
+_Static_assert(offsetof(struct adept_leaver, rip) == LEAVER_RIP, "LEAVER_RIP");
+_Static_assert(offsetof(struct adept_leaver, rflags) == LEAVER_RFLAGS, "LEAVER_RFLAGS");
+_Static_assert(offsetof(struct adept_leaver, gs_base) == LEAVER_GS_BASE, "LEAVER_GS_BASE");
+_Static_assert(offsetof(struct adept_leaver, mask) == LEAVER_MASK, "LEAVER_MASK");
+_Static_assert(offsetof(struct adept_leaver, sync_blocked) == LEAVER_SYNC_BLOCKED,
+	       "LEAVER_SYNC_BLOCKED");
 _Static_assert(offsetof(struct tls, app_r15) == TLS_R15, "TLS_R15");
 _Static_assert(offsetof(struct tls, ind) == TLS_IND0, "TLS_IND0");
 _Static_assert(offsetof(struct tls, spill) == TLS_SPILL0, "TLS_SPILL0");

@@ -23,6 +23,7 @@
 #include "attach.h"
 #include "exec.h"
 #include "sigframe.h"
+#include "sigaction.h"
 #include "signal.h"
 #include "syscall.h"
 #include "thread.h"
@@ -98,8 +99,8 @@ void attach_prepare(struct adept_attached *thread, u32 n)
 	exec_process_init();
 	for (u32 i = 1; i < n; i++)
 		prepare(&thread[i], first);
-	signal_init(first);
+	sigaction_init(first);
 	for (u32 i = 1; i < n; i++)
-		signal_inherit((struct tls *)thread[i].tls, first, 1);
+		sigaction_inherit((struct tls *)thread[i].tls, first, 1);
 	attach_ready();
 }

@@ -101,6 +101,76 @@ thread_vanish:
 thread_vanish_done:
 	hlt
 
+/*
+ * void leave_pause(struct adept_leaver *)
+ *
+ * Sleep for 0.1 s.  With another call, a stop by the tracer could overwrite what the kernel keeps
+ * for restart_syscall.  The tracer finds the structure in rbx.
+ */
+	.globl	leave_pause
+	.globl	leave_pause_done
+leave_pause:
+	push	%rbx
+	mov	%rdi, %rbx
+	mov	$NR_RT_SIGTIMEDWAIT, %eax
+	lea	no_signals(%rip), %rdi
+	xor	%esi, %esi
+	lea	pause_time(%rip), %rdx
+	mov	$8, %r10d
+	syscall
+leave_pause_done:
+	pop	%rbx
+	ret
+
+/*
+ * void leave_alone(const struct adept_leaver *)
+ *
+ * Leave the engine without a tracer.  A signal that was blocked can arrive before the iretq; its
+ * handler runs on this stack.
+ */
+	.globl	leave_alone
+leave_alone:
+	mov	%rdi, %rbx
+	pushq	$USER_SS
+	pushq	LEAVER_RSP(%rbx)
+	pushq	LEAVER_RFLAGS(%rbx)
+	pushq	$USER_CS
+	pushq	LEAVER_RIP(%rbx)
+	mov	LEAVER_GS_BASE(%rbx), %rsi
+	cmpl	$0, boot+BOOT_FSGSBASE(%rip)
+	je	1f
+	wrgsbase %rsi
+	jmp	2f
+1:	mov	$NR_ARCH_PRCTL, %eax
+	mov	$ARCH_SET_GS, %edi
+	syscall
+2:	mov	LEAVER_MASK(%rbx), %rax
+	or	LEAVER_SYNC_BLOCKED(%rbx), %rax
+	pushq	%rax
+	mov	$NR_RT_SIGPROCMASK, %eax
+	mov	$SIG_SETMASK, %edi
+	mov	%rsp, %rsi
+	xor	%edx, %edx
+	mov	$8, %r10d
+	syscall
+	lea	8(%rsp), %rsp
+	mov	0(%rbx), %rax
+	mov	8(%rbx), %rcx
+	mov	16(%rbx), %rdx
+	mov	40(%rbx), %rbp
+	mov	48(%rbx), %rsi
+	mov	56(%rbx), %rdi
+	mov	64(%rbx), %r8
+	mov	72(%rbx), %r9
+	mov	80(%rbx), %r10
+	mov	88(%rbx), %r11
+	mov	96(%rbx), %r12
+	mov	104(%rbx), %r13
+	mov	112(%rbx), %r14
+	mov	120(%rbx), %r15
+	mov	24(%rbx), %rbx
+	iretq
+
 /* void sigreturn_with(void *frame): make rt_sigreturn with the signal frame at frame */
 	.globl	sigreturn_with
 sigreturn_with:
@@ -114,5 +184,12 @@ signal_restorer:
 	mov	$15, %eax
 	syscall
 	hlt
+
+	.section .rodata
+	.balign	8
+no_signals:
+	.quad	0
+pause_time:
+	.quad	0, 100000000
 
 	.section .note.GNU-stack, "", @progbits

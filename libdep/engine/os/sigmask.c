@@ -88,6 +88,13 @@ void sigmask_release(struct tls *t)
 			send_again(t, i);
 }
 
+void sigmask_release_all(struct tls *t)
+{
+	for (unsigned int i = 0; i < ARRAY_SIZE(sync_signal); i++)
+		if (t->held & SIGBIT(sync_signal[i]))
+			send_again(t, i);
+}
+
 void sigmask_exec_begin(struct tls *t)
 {
 	if (!t->sync_blocked)

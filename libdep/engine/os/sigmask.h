@@ -22,6 +22,8 @@ int sigmask_must_hold(const struct tls *t, u32 signo);
 void sigmask_hold(struct tls *t, u32 signo, const struct k_siginfo *info);
 /** sigmask_release() - send signals again that were held back and are no longer blocked */
 void sigmask_release(struct tls *t);
+/** sigmask_release_all() - send all signals again that were held back; all signals are blocked */
+void sigmask_release_all(struct tls *t);
 /**
  * sigmask_exec_begin() - before execve, block in the kernel the signals that the application blocks
  *

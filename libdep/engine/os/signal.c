@@ -11,6 +11,7 @@
 #include "libdep/engine/translate/code_map.h"
 #include "stop_world.h"
 #include "seccomp.h"
+#include "sigaction.h"
 #include "sigframe.h"
 #include "sigmask.h"
 #include "signal.h"
@@ -19,15 +20,10 @@
 #include "libdep/engine/translate/dispatch.h"
 #include "libdep/engine/translate/state_table.h"
 
-#define NSIG 64
 #define FLAG_AC 0x40000
 
 #define PF_WRITE	2	/* bit of a page fault's error code: the access was a write */
 #define SEGV_ACCERR	2	/* si_code: the mapping's protection forbids the access */
-
-/* Signals for which no default action is emulated: KILL CHLD CONT STOP TSTP TTIN TTOU URG WINCH. */
-#define SPARING	(SIGBIT(9) | SIGBIT(17) | SIGBIT(18) | SIGBIT(19) | SIGBIT(20) | SIGBIT(21) | \
-		 SIGBIT(22) | SIGBIT(23) | SIGBIT(28))
 
 extern char gate_resume[], gate_enter[], gate_enter_end[];
 extern char app_syscall_checked[], app_syscall_insn[], app_syscall_abort[];
@@ -35,14 +31,6 @@ extern char gate_undefined[];
 extern char rt_copy_in_end[], rt_copy_in_fault[];
 void signal_restorer(void);
 __attribute__((noreturn)) void sigreturn_with(void *frame);
-
-/* Signal actions of a process.  A child with CLONE_VM but without CLONE_SIGHAND has its own. */
-struct handlers {
-	u32 users;
-	struct k_sigaction action[NSIG + 1];
-};
-
-static struct lock action_lock;
 
 static struct k_siginfo *info_of(struct tls *t)
 {
@@ -142,12 +130,12 @@ static void asynchronous(struct tls *t, u32 signo, const struct k_siginfo *info,
 }
 
 /*
- * Handle the signal that stop_world() sends.  A thread in the engine's code stops before it enters
+ * Handle the signal that stop_world() or a tracer sends.  A thread in the engine's code stops before it enters
  * the cache.
  */
 static void kicked(struct tls *t, struct k_ucontext *uc)
 {
-	if (stop_requested(t) && !stop(t, uc))
+	if ((stop_requested(t) || leave_requested(t)) && !stop(t, uc))
 		t->pending |= PENDING_STOP;
 }
 
@@ -307,7 +295,7 @@ static void fault(struct tls *t, u32 signo, struct k_siginfo *info, struct k_uco
 	go_to_gate(t, uc);
 }
 
-static void handler(int signo, struct k_siginfo *info, struct k_ucontext *uc)
+void signal_handler(int signo, struct k_siginfo *info, struct k_ucontext *uc)
 {
 	struct tls *t = tls_self();
 
@@ -327,31 +315,6 @@ static void set_mask(u64 mask)
 {
 	mask &= ~SYNC_SIGNALS;
 	sys4(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, (u64)&mask, 0, 8);
-}
-
-static int ends_process(u32 signo, const struct k_sigaction *sa)
-{
-	return !sa->handler && !(SIGBIT(signo) & SPARING);
-}
-
-/*
- * Install the kernel's action for @sa.  The engine carries out default actions that end the
- * process, so that the streams are ended first.  A system call that such a signal interrupts is
- * repeated if the signal is ignored by then.
- */
-static s64 install(u32 signo, const struct k_sigaction *sa)
-{
-	struct k_sigaction k = *sa;
-
-	if (SIGBIT(signo) & SYNC_SIGNALS || sa->handler > 1 || ends_process(signo, sa)) {
-		k.handler = (u64)handler;
-		k.flags = (sa->handler ? 0 : SA_RESTART) |
-			  (sa->flags & (SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT)) |
-			  SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTORER;
-		k.restorer = (u64)signal_restorer;
-		k.mask = ~SYNC_SIGNALS;
-	}
-	return sys4(__NR_rt_sigaction, signo, (u64)&k, 0, 8);
 }
 
 /* End the process by the default action of @signo. */
@@ -378,11 +341,7 @@ static void signal_deliver(struct tls *t)
 	u64 mask;
 
 	t->pending &= ~(u64)PENDING_SIGNAL;
-	lock(&action_lock);
-	sa = t->handlers->action[p->signo];
-	if (sa.flags & SA_RESETHAND)
-		t->handlers->action[p->signo].handler = 0;
-	unlock(&action_lock);
+	sigaction_begin(t, p->signo, &sa);
 	ev = (struct adept_ev_signal){
 		p->signo, info_of(t)->code, t->resume_pc, info_of(t)->addr, rt_timestamp(),
 	};
@@ -392,7 +351,7 @@ static void signal_deliver(struct tls *t)
 	if (p->forced && (sa.handler < 2 || t->sync_blocked & SIGBIT(p->signo)))
 		die_of(t, p->signo);
 	/* The kernel does not apply default actions to the first process of a pid namespace. */
-	if (ends_process(p->signo, &sa) && sys0(__NR_getpid) != 1)
+	if (sigaction_ends_process(p->signo, &sa) && sys0(__NR_getpid) != 1)
 		die_of(t, p->signo);
 	if (sa.handler < 2) {
 		/* The action was changed after the signal arrived: the signal is ignored now. */
@@ -401,11 +360,7 @@ static void signal_deliver(struct tls *t)
 	}
 	if (!sigframe_push(t, &sa))
 		die_of(t, K_SIGSEGV);
-	if (sa.flags & SA_RESETHAND && !(SIGBIT(p->signo) & SYNC_SIGNALS)) {
-		struct k_sigaction dfl = { 0 };
-
-		install(p->signo, &dfl);
-	}
+	sigaction_began(p->signo, &sa);
 	mask = p->mask | sa.mask;
 	if (!(sa.flags & SA_NODEFER))
 		mask |= SIGBIT(p->signo);
@@ -450,39 +405,7 @@ void signal_sigreturn(struct tls *t)
 	sigreturn_with(&f.uc);
 }
 
-/* ---- system calls on signals ---- */
-
-s64 signal_sigaction(struct tls *t, const u64 a[6])
-{
-	struct k_sigaction new, old, *action;
-	u64 signo = a[0];
-	s64 ret = 0;
-
-	if (a[3] != 8 || !signo || signo > NSIG)
-		return -E_INVAL;
-	if (a[1] && rt_copy_in(&new, (void *)a[1], sizeof(new)) != sizeof(new))
-		return -E_FAULT;
-	if (a[1] && (signo == 9 || signo == 19))
-		return -E_INVAL;
-	ret = seccomp_check(__NR_rt_sigaction, signo, 0, 0, 8);
-	if (ret)
-		return ret;
-	action = &t->handlers->action[signo];
-	lock(&action_lock);
-	old = *action;
-	if (a[1]) {
-		/* Like the kernel, do not report SIGKILL and SIGSTOP as blocked by a handler. */
-		new.mask &= ~(SIGBIT(9) | SIGBIT(19));
-		*action = new;
-		ret = install((u32)signo, &new);
-		if (ret < 0)
-			*action = old;
-	}
-	unlock(&action_lock);
-	if (!ret && a[2] && rt_copy_in((void *)a[2], &old, sizeof(old)) != sizeof(old))
-		ret = -E_FAULT;
-	return ret;
-}
+/* ---- alternate stacks, and masks of threads ---- */
 
 s64 signal_sigaltstack(struct tls *t, const u64 a[6])
 {
@@ -520,68 +443,6 @@ s64 signal_sigaltstack(struct tls *t, const u64 a[6])
 	return 0;
 }
 
-void signal_init(struct tls *t)
-{
-	struct handlers *h = heap_alloc(sizeof(*h));
-
-	h->users = 1;
-	t->handlers = h;
-	for (u32 i = 1; i <= NSIG; i++) {
-		sys4(__NR_rt_sigaction, i, 0, (u64)&h->action[i], 8);
-		if (SIGBIT(i) & SYNC_SIGNALS || h->action[i].handler > 1 ||
-		    ends_process(i, &h->action[i]))
-			install(i, &h->action[i]);
-	}
-}
-
-void signal_inherit(struct tls *child, const struct tls *t, int share)
-{
-	struct handlers *copy = share ? NULL : heap_alloc(sizeof(*copy));
-
-	lock(&action_lock);
-	if (share) {
-		t->handlers->users++;
-		child->handlers = t->handlers;
-	} else {
-		*copy = *t->handlers;
-		copy->users = 1;
-		child->handlers = copy;
-	}
-	unlock(&action_lock);
-}
-
-void signal_disinherit(struct tls *t)
-{
-	struct handlers *h = t->handlers;
-	u32 left;
-
-	lock(&action_lock);
-	left = --h->users;
-	unlock(&action_lock);
-	if (!left)
-		heap_free(h, sizeof(*h));
-}
-
-void signal_lock_for_fork(int hold)
-{
-	if (hold)
-		lock(&action_lock);
-	else
-		unlock(&action_lock);
-}
-
-void signal_clear(struct tls *t)
-{
-	struct k_sigaction dfl = { 0 };
-
-	for (u32 i = 1; i <= NSIG; i++) {
-		if (t->handlers->action[i].handler < 2)
-			continue;
-		t->handlers->action[i] = dfl;
-		install(i, &dfl);
-	}
-}
-
 u64 signal_mask(void)
 {
 	u64 mask = 0;
@@ -601,22 +462,33 @@ void signal_keep_altstack(struct tls *t)
 	t->app_altstack[2] = ss.size;
 }
 
-int signal_restarts(struct tls *t)
+static void set_altstack(const struct tls *t)
 {
-	int restarts;
+	const struct k_stack ss = { t->sig_stack, 0, 0, t->sig_stack_size };
 
-	lock(&action_lock);
-	restarts = !!(t->handlers->action[t->sig.signo].flags & SA_RESTART);
-	unlock(&action_lock);
-	return restarts;
+	sys2(__NR_sigaltstack, (u64)&ss, 0);
+}
+
+void signal_give_back(struct tls *t)
+{
+	const struct k_stack ss = {
+		t->app_altstack[0], (u32)t->app_altstack[1], 0, t->app_altstack[2],
+	};
+
+	sys2(__NR_sigaltstack, (u64)&ss, 0);
+	sigmask_release_all(t);
+}
+
+void signal_take_again(struct tls *t)
+{
+	set_altstack(t);
 }
 
 void signal_thread_init(struct tls *t)
 {
-	struct k_stack ss = { t->sig_stack, 0, 0, t->sig_stack_size };
 	u64 sync = SYNC_SIGNALS;
 
-	sys2(__NR_sigaltstack, (u64)&ss, 0);
+	set_altstack(t);
 	sys4(__NR_rt_sigprocmask, 1 /* SIG_UNBLOCK */, (u64)&sync, 0, 8);
 }
 

@@ -25,7 +25,8 @@
 
 int is_stop_signal(const struct tls *t, u32 signo, const struct k_siginfo *info)
 {
-	return signo == K_SIGTRAP && info->code == KICK_CODE && info->rest[0] == (u64)t->group;
+	return signo == K_SIGTRAP && info->code == KICK_CODE &&
+	       (info->rest[0] == (u64)t->group || info->rest[0] == (u64)&boot);
 }
 
 static s64 kick(const struct tls *t)

@@ -12,7 +12,9 @@
 
 struct k_siginfo;
 
-/** is_stop_signal() - whether the signal is the SIGTRAP that stop_world() sends */
+/**
+ * is_stop_signal() - whether the signal is the SIGTRAP of stop_world(), or of a tracer that detaches
+ */
 int is_stop_signal(const struct tls *t, u32 signo, const struct k_siginfo *info);
 
 /**

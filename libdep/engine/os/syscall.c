@@ -5,6 +5,7 @@
  */
 #include "exec.h"
 #include "libdep/engine/translate/code_map.h"
+#include "leave.h"
 #include "mlock.h"
 #include "stop_world.h"
 #include "rights.h"
@@ -12,6 +13,7 @@
 #include "seccomp.h"
 #include "sigframe.h"
 #include "sigmask.h"
+#include "sigaction.h"
 #include "signal.h"
 #include "syscall.h"
 #include "thread.h"
@@ -368,7 +370,7 @@ static s64 do_syscall(struct tls *t, u64 nr, u64 a[6])
 	case __NR_personality:
 		return sys_personality(t, a);
 	case __NR_rt_sigaction:
-		return signal_sigaction(t, a);
+		return sigaction_syscall(t, a);
 	case __NR_sigaltstack:
 		return signal_sigaltstack(t, a);
 	case __NR_rt_sigprocmask:
@@ -514,19 +516,22 @@ static s64 call_again(struct tls *t, s64 code)
 /* After a signal's handler: does the kernel make the call again? */
 static int is_made_again(struct tls *t, s64 code)
 {
-	return code == -E_RESTARTNOINTR || (code == -E_RESTARTSYS && signal_restarts(t));
+	return code == -E_RESTARTNOINTR || (code == -E_RESTARTSYS && sigaction_restarts(t));
 }
 
 u8 *syscall_go_on(struct tls *t)
 {
-	s64 code = (s64)t->regs[X86_RAX], ret;
+	s64 code, ret;
 
-	t->before = rt_timestamp();
 	t->resume_known = KNOWN_ALL;
 	do {
+		code = (s64)t->regs[X86_RAX];
+		t->before = rt_timestamp();
 		/* A stop may have aborted the call; app_syscall() has waited until it was over. */
 		t->pending &= ~(u64)PENDING_STOP;
 		ret = call_again(t, code);
+		if (ret == SYS_ABORTED && leave_requested(t))
+			leave_wait(t, t->interrupted_call);
 	} while (ret == SYS_ABORTED && !(t->pending & PENDING_SIGNAL));
 	if (ret == SYS_ABORTED && is_made_again(t, code)) {
 		t->regs[X86_RAX] = (u64)t->interrupted_call;

@@ -14,6 +14,7 @@
 #include "libdep/engine/base/rlimit.h"
 #include "libdep/engine/base/thread_list.h"
 #include "seccomp.h"
+#include "sigaction.h"
 #include "signal.h"
 #include "syscall.h"
 #include "thread.h"
@@ -75,7 +76,7 @@ u64 thread_memory(void)
 
 void thread_free(struct tls *t)
 {
-	signal_disinherit(t);
+	sigaction_disinherit(t);
 	thread_list_retire(t);
 }
 
@@ -184,9 +185,9 @@ static s64 fork_process(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 	thread_list_lock_for_fork(1);
 	heap_lock_for_fork(1);
 	rlimit_lock_for_fork(1);
-	signal_lock_for_fork(1);
+	sigaction_lock_for_fork(1);
 	ret = filtered_syscall(nr, a);
-	signal_lock_for_fork(0);
+	sigaction_lock_for_fork(0);
 	rlimit_lock_for_fork(0);
 	heap_lock_for_fork(0);
 	thread_list_lock_for_fork(0);
@@ -201,7 +202,7 @@ static s64 fork_process(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 		if (flags & CLONE_SETTLS)
 			t->fs_base = tls;
 		if (flags & CLONE_CLEAR_SIGHAND)
-			signal_clear(t);
+			sigaction_clear(t);
 		forked_child(t);
 	}
 	restore_signals(&old);
@@ -224,7 +225,7 @@ u8 *thread_main(struct tls *t)
 	if (t->own_process)
 		allow_tracing();
 	if (t->clear_handlers)
-		signal_clear(t);
+		sigaction_clear(t);
 	if (t->attached)
 		signal_keep_altstack(t);
 	signal_thread_init(t);
@@ -275,7 +276,7 @@ static s64 clone_thread(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 	child->sync_blocked = t->sync_blocked;
 	child->own_process = !(flags & CLONE_THREAD);
 	child->clear_handlers = !!(flags & CLONE_CLEAR_SIGHAND);
-	signal_inherit(child, t, !!(flags & CLONE_SIGHAND));
+	sigaction_inherit(child, t, !!(flags & CLONE_SIGHAND));
 	if (!(flags & CLONE_THREAD))
 		memcpy(child->app_altstack, t->app_altstack, sizeof(t->app_altstack));
 	block_signals(&old);

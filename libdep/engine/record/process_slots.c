@@ -144,6 +144,8 @@ static void fill_process_slot(struct adept_proc *p, u32 cause, u32 parent)
 	p->pid = own_pid;
 	p->parent_serial = parent;
 	p->exec_state = ADEPT_EXEC_NONE;
+	p->leave = ADEPT_LEAVE_NONE;
+	p->leavers = p->leave_tracer = 0;
 	p->cause = cause;
 	p->ns = boot.ns & (ADEPT_NS_TIDS | ADEPT_NS_PID);
 	p->self = (u64)&boot;

@@ -69,6 +69,13 @@ int ring_init(void);
 void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at);
 void ring_thread_end(struct tls *t, u32 status);
 /**
+ * ring_thread_leave() - end the stream of a thread that will run natively
+ *
+ * @t is at a safe point, and has called ring_reserve_end(); it can be another thread.  What it
+ * writes from now on is discarded.
+ */
+void ring_thread_leave(struct tls *t);
+/**
  * ring_next_chunk() - publish the current chunk and begin the next chunk
  * @tail: where the current chunk ends; frag is 0 at a record boundary
  * @head: where the next chunk begins

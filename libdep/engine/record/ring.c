@@ -496,7 +496,7 @@ void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at
 	r->parent_serial = parent_serial;
 	r->head = r->tail = r->tail_waits = 0;
 	r->discarding = !!(layout()->flags & ADEPT_S_NULL);
-	r->at_safepoint = 0;
+	r->at_safepoint = r->left = 0;
 	r->null_bytes = r->flushes = 0;
 	r->absent_chunks = r->absent_bytes = 0;
 	r->call.before = 0;
@@ -513,17 +513,10 @@ void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at
 }
 
 /* Publish the last chunk and release the slot, which then belongs to the collector. */
-void ring_thread_end(struct tls *t, u32 status)
+static void end_stream(struct tls *t)
 {
-	struct adept_ev_end ev = { status, rt_timestamp() };
 	struct adept_thread *r = t->ring;
 
-	if (!recording())
-		return;
-	ring_event(t, ADEPT_EV_THREAD_END, &ev, sizeof(ev));
-	if (!r)
-		return;
-	slots_name(t);
 	if (module_ring(t)) {
 		module_find(t);
 		if (layout()->flags & ADEPT_S_NULL)
@@ -544,6 +537,31 @@ void ring_thread_end(struct tls *t, u32 status)
 	r->at_safepoint = 1;
 	slots_leave(t, ADEPT_SLOT_ENDED);
 	ring_wakeup();
+}
+
+void ring_thread_end(struct tls *t, u32 status)
+{
+	struct adept_ev_end ev = { status, rt_timestamp() };
+
+	if (!recording())
+		return;
+	ring_event(t, ADEPT_EV_THREAD_END, &ev, sizeof(ev));
+	if (!t->ring)
+		return;
+	slots_name(t);
+	end_stream(t);
+}
+
+void ring_thread_leave(struct tls *t)
+{
+	if (!recording())
+		return;
+	if (t->ring) {
+		ring_call_end(t);
+		t->ring->left = 1;
+		end_stream(t);
+	}
+	take_scratch(t);
 }
 
 void ring_thread_vanished(struct tls *t)

@@ -9,6 +9,13 @@ int stop_requested(const struct tls *t)
 	return stop && stop != t->tid;
 }
 
+/* A vfork child is another process, which uses its parent's slot. */
+int leave_requested(const struct tls *t)
+{
+	return has_slot() && !t->own_process &&
+	       __atomic_load_n(&proc_slot()->leave, __ATOMIC_SEQ_CST) != ADEPT_LEAVE_NONE;
+}
+
 static void wait_for_release(struct tls *t)
 {
 	u32 stop;
@@ -36,6 +43,8 @@ void safepoint_leave(struct tls *t)
 					      __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
 	if (t->ring)
 		__atomic_store_n(&t->ring->at_safepoint, 0, __ATOMIC_RELEASE);
+	if (unlikely(leave_requested(t)))
+		t->pending |= PENDING_STOP;
 }
 
 void safepoint_poll(struct tls *t)

@@ -23,11 +23,17 @@ enum stop_state {
 
 /** safepoint_enter() - enter a safe point, at a record boundary or after the chunk is published */
 void safepoint_enter(struct tls *t);
-/** safepoint_leave() - leave the safe point; waits while the thread is stopped */
+/**
+ * safepoint_leave() - leave the safe point; waits while the thread is stopped
+ *
+ * Sets PENDING_STOP if a detach is requested.
+ */
 void safepoint_leave(struct tls *t);
 /** safepoint_poll() - if a stop is requested, wait at a safe point; called at a record boundary */
 void safepoint_poll(struct tls *t);
 /** stop_requested() - whether another thread is stopping thread @t */
 int stop_requested(const struct tls *t);
+/** leave_requested() - whether a tracer detaches from @t's process (os/leave.c) */
+int leave_requested(const struct tls *t);
 
 #endif

@@ -260,6 +260,15 @@ u64 arena_first(u64 start, u64 end)
 	return first;
 }
 
+int arena_nth(u32 i, u64 *base, u64 *size)
+{
+	if (i >= __atomic_load_n(&narenas, __ATOMIC_ACQUIRE))
+		return 0;
+	*base = arenas[i].base;
+	*size = arenas[i].size;
+	return 1;
+}
+
 u8 *arena_gate(const struct arena *a, enum gate g)
 {
 	return (u8 *)cold_base(a) + g * GATE_LEN;

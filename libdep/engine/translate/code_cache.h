@@ -69,6 +69,8 @@ void arena_init(void);
  * Both parts of the arena have at least ARENA_ROOM bytes left.
  */
 struct arena *arena_for(u64 pc);
+/** arena_nth() - get the address and size of arena number @i; returns 0 if there are fewer */
+int arena_nth(u32 i, u64 *base, u64 *size);
 /* Addresses at which the hot and the cold part of the next fragment begin. */
 u8 *arena_hot(const struct arena *a);
 u8 *arena_cold(const struct arena *a);

@@ -55,6 +55,26 @@ u64 mem_ours_from(u64 start, u64 end)
 	return first;
 }
 
+static void list(u64 start, u64 size)
+{
+	if (size && boot.nmappings < ADEPT_MAPPINGS)
+		boot.mapping[boot.nmappings++] = (struct adept_mapping){ start, size };
+}
+
+void mem_list_ours(void)
+{
+	u64 base, size;
+
+	boot.nmappings = 0;
+	list(boot.low, boot.low_size);
+	list(boot.heap, boot.heap_size);
+	list(boot.session, layout()->file_size);
+	list(boot.attached, boot.attached_size);
+	for (u32 i = 0; arena_nth(i, &base, &size); i++)
+		list(base, size);
+	list(boot.image, boot.image_size);
+}
+
 int mem_is_ours(u64 start, u64 len)
 {
 	return mem_ours_from(start, start + len) < start + len;

@@ -205,6 +205,8 @@ u8 *dispatch_resume(struct tls *t)
 {
 	handlers.deliver(t);
 	safepoint_poll(t);
+	if (unlikely(leave_requested(t)))
+		return handlers.leave(t);
 	t->resume_known = KNOWN_ALL;
 	ring_record_context(t, t->resume_pc);
 	return dispatch_to(t, t->resume_pc, t->resume_known);

@@ -14,10 +14,13 @@
  * struct dispatch_handlers - functions of the os layer that the dispatcher calls
  * @syscall: execute a system call of the application; returns the cache address to enter
  * @deliver: deliver all waiting signals; afterwards t->pending is 0
+ * @leave: a detach is requested: wait until the thread is moved out of the engine; returns only if
+ *	it is not, with the cache address to enter
  */
 struct dispatch_handlers {
 	u8 *(*syscall)(struct tls *t);
 	void (*deliver)(struct tls *t);
+	u8 *(*leave)(struct tls *t);
 };
 
 /** dispatch_init() - set the handlers; called before the first thread runs */

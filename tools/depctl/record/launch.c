@@ -79,11 +79,21 @@ int record_launch(struct record_launch *l, const struct record_options *o,
 	l->target.ptracer = ptracer;
 	if (!ret)
 		ret = o->pid ? attach(l, o) : launch(l, o, native);
-	if (l->map)
-		munmap(l->map, l->size);
-	l->map = NULL;
-	close(fd);
+	if (ret || !o->pid) {
+		l->target.fd = fd;
+		record_launch_end(l);
+	}
 	if (ring_fd >= 0)
 		close(ring_fd);
 	return ret;
+}
+
+void record_launch_end(struct record_launch *l)
+{
+	if (l->map)
+		munmap(l->map, l->size);
+	if (l->target.fd >= 0)
+		close(l->target.fd);
+	l->map = NULL;
+	l->target.fd = -1;
 }

@@ -29,6 +29,8 @@ struct front {
 	int pidfd;		/* pidfd of the attached process; -1: the command is a child */
 	uint64_t stop_ns;	/* when recording ends, by the monotonic clock; 0: no limit */
 	bool child_ended, done;
+	bool detaching;		/* the processes leave the engine, or have left it */
+	int failed;		/* number of processes that could not be detached from */
 	int status;		/* wait() status of the command */
 	int ret;
 	struct recorded *out;
@@ -206,12 +208,45 @@ static bool is_over(const struct front *f)
 	return f->sock < 0 && (f->child_ended || f->o->pid);
 }
 
-static bool is_stopped(const struct front *f)
+/* Has the user asked for the end of the recording, or is the time over? */
+static bool is_stopped(struct front *f)
 {
 	bool command = !f->child_ended && !f->o->pid;
 
-	return signals_pass(command ? f->launch.child.pid : 0) ||
-	       (f->stop_ns && now_ns() >= f->stop_ns);
+	if (signals_pass(command ? f->launch.child.pid : 0))
+		return true;
+	if (!f->stop_ns || now_ns() < f->stop_ns)
+		return false;
+	f->stop_ns = 0;
+	return true;
+}
+
+/*
+ * At the end of an attach: let the processes leave the engine.  The collector ends by itself when
+ * all have left.
+ */
+static void detach(struct front *f)
+{
+	f->detaching = true;
+	f->failed = record_detach(&f->launch, f->o);
+	tell_ended(f);
+}
+
+/* Is the collector to end now, although there are recorded processes? */
+static bool is_to_end(struct front *f)
+{
+	bool stopped = is_stopped(f);
+
+	if (stopped && f->o->pid && !f->child_ended && !f->detaching) {
+		detach(f);
+		return f->failed;
+	}
+	return stopped;
+}
+
+static int round_ms(const struct front *f)
+{
+	return f->stop_ns ? STOP_ROUND_MS : ROUND_MS;
 }
 
 static void run(struct front *f)
@@ -224,14 +259,14 @@ static void run(struct front *f)
 
 	while (!is_over(f)) {
 		look_after_child(f);
-		if (is_stopped(f) && f->sock >= 0)
+		if (f->sock >= 0 && is_to_end(f))
 			recorder_send(f->sock, &stop, NULL, 0);
 		listen_to_collector(f);
 		if (is_over(f))
 			break;
 		p[1].fd = f->sock;
 		p[2].fd = f->child_ended ? -1 : f->pidfd;
-		poll(p, 3, f->stop_ns ? STOP_ROUND_MS : ROUND_MS);
+		poll(p, 3, round_ms(f));
 	}
 }
 
@@ -247,7 +282,9 @@ int record_here(const struct record_options *o, const struct dep_caller_state *n
 	f.stop_ns = o->for_ns ? now_ns() + o->for_ns : 0;
 	run(&f);
 	out->status = f.status;
+	if (o->pid)
+		record_launch_end(&f.launch);
 	if (f.done)
 		record_summary(o, f.dir, out);
-	return f.ret;
+	return f.failed ? -1 : f.ret;
 }

@@ -110,10 +110,25 @@ struct record_launch {
  * @ring_fd: descriptor of the kernel module's rings, or -1; is closed
  * @ptracer: value for dep_target.ptracer
  *
+ * After an attach the session stays mapped and @fd open until record_launch_end().
+ *
  * Return: 0, or another value after a message.
  */
 int record_launch(struct record_launch *l, const struct record_options *o,
 		  const struct dep_caller_state *native, int fd, int ring_fd, pid_t ptracer);
+
+void record_launch_end(struct record_launch *l);
+
+/* ---- detach.c ---- */
+
+/**
+ * record_detach() - after an attach, detach from all processes of the session
+ *
+ * Return: how many could not be detached from, after a message for each.
+ */
+int record_detach(const struct record_launch *l, const struct record_options *o);
+
+/* ---- summary.c ---- */
 
 /** record_dir() - get the store's name: the argument of -o, or made from the command's name */
 void record_dir(const struct record_options *o, char *dir, size_t size);

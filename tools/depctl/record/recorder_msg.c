@@ -79,9 +79,10 @@ int recorder_receive(int sock, struct recorder_message *m, int fds[2], int flags
 
 	if (fds)
 		fds[0] = fds[1] = -1;
+	/* The peer has closed its socket without reading all: first take what it has sent. */
 	do {
 		n = recvmsg(sock, &msg, flags | MSG_CMSG_CLOEXEC);
-	} while (n < 0 && errno == EINTR);
+	} while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (n < 0)
 		return errno == EAGAIN ? -EAGAIN : -EPIPE;
 	if (fds)

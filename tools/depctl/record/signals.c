@@ -129,12 +129,14 @@ static void take_signals(pid_t child)
 int signals_pass(pid_t child)
 {
 	siginfo_t si = { .si_pid = 0 };
+	bool was;
 
 	set_mask(SIG_BLOCK, blocked);
 	take_signals(child);
-	if (!child)
-		return interrupted;
+	was = interrupted;
 	interrupted = false;
+	if (!child)
+		return was;
 	if (waitid(P_PID, child, &si, WSTOPPED | WNOHANG) || si.si_pid != child)
 		return 0;
 	if (si.si_code == CLD_STOPPED &&

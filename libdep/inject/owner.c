@@ -10,7 +10,7 @@
 #include "libdep/abi/session_file.h"
 #include "owner.h"
 
-/* Beginning of a private page, directly after which the session's first page is mapped. */
+/* Beginning of a private page, directly after which the page with the word is mapped. */
 struct dep_owner {
 	struct robust_list entry;
 	struct dep_owner *next;
@@ -29,12 +29,13 @@ static void barrier(void)
 }
 
 /* True if @fd is sealed against shrinking: accesses to a truncated file would cause SIGBUS. */
-static int is_session(int fd)
+static int is_session(int fd, off_t page)
 {
 	struct stat st;
 	int seals = fcntl(fd, F_GET_SEALS);
 
-	return seals >= 0 && seals & F_SEAL_SHRINK && !fstat(fd, &st) && st.st_size >= ADEPT_PAGE;
+	return seals >= 0 && seals & F_SEAL_SHRINK && !fstat(fd, &st) &&
+	       st.st_size >= page + ADEPT_PAGE;
 }
 
 static void set_up_list(size_t word, u32 tid)
@@ -75,17 +76,19 @@ static void take_out(const struct dep_owner *o)
 
 struct dep_owner *dep_owner_new(int fd, size_t word)
 {
+	off_t page = (off_t)(word / ADEPT_PAGE * ADEPT_PAGE);
 	struct dep_owner *o;
 	char *p;
 
-	if (!is_session(fd))
+	word %= ADEPT_PAGE;
+	if (!is_session(fd, page))
 		return NULL;
 	p = mmap(NULL, 2 * ADEPT_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return NULL;
 	if (mmap(p + ADEPT_PAGE, ADEPT_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-		 0) == MAP_FAILED ||
-	    ((struct adept_session *)(p + ADEPT_PAGE))->magic != ADEPT_SESSION_MAGIC) {
+		 page) == MAP_FAILED ||
+	    (!page && ((struct adept_session *)(p + ADEPT_PAGE))->magic != ADEPT_SESSION_MAGIC)) {
 		munmap(p, 2 * ADEPT_PAGE);
 		return NULL;
 	}

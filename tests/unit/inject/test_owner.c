@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "libdep/abi/session_file.h"
-#include "libdep/collect/owner.h"
+#include "libdep/inject/owner.h"
 
 #define COLLECTOR	offsetof(struct adept_session, collector)
 #define HOLDER		offsetof(struct adept_session, holder)

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Detach: move all threads of a recorded process out of the engine, and unmap it.
+ *
+ *	caller				tracer
+ *	fork ------------------------->	ask the process to leave; stop its threads, except those in
+ *					calls that a stop would end
+ *					until all others wait: let them go on, stop them again
+ *					end the recording, move the threads that wait
+ *	wait <-------------------------	result, in shared memory
+ *	try again, for at most 5 s	move the others when their calls return; unmap the engine
+ *
+ * If the tracer dies, the process goes on in the engine, or, after the end of the recording, leaves
+ * it, and the engine's memory stays mapped.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "internal.h"
+#include "libdep/inject/leaving.h"
+
+#define TRY_NS		2000000000ull	/* for the threads to come to safe points */
+#define TRIES_NS	5000000000ull	/* for all tries */
+#define PAUSE_NS	200000		/* pause between two passes over the threads */
+#define RETRY_NS	3000000		/* pause between two tries */
+#define LATE_NS		10000000	/* maximum time between two looks at the threads in calls */
+
+/** struct detach - in memory that the tracer and its caller share */
+struct detach {
+	const struct dep_target *target;
+	u32 slot;
+	pid_t pid;
+	int err;
+	struct dep_why why;
+	struct dep_detached out;
+	/* of the tracer */
+	struct dep_leaving leaving;
+	struct scan *s;
+	struct dep_leaver *leaver;	/* for each thread of @s, at the same index */
+};
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+}
+
+static void pause_ns(long ns)
+{
+	const struct timespec pause = { .tv_nsec = ns };
+
+	nanosleep(&pause, NULL);
+}
+
+static void thread_gone(struct detach *d, u32 i)
+{
+	d->s->thread[i].tid = 0;
+	d->s->thread[i].was_stopped = UNTRACED;
+	d->leaver[i].ready = false;
+}
+
+/* ---- until all threads wait ---- */
+
+/* Is the thread in a system call of the program that a stop would end? */
+static bool is_late(const struct detach *d, u32 i)
+{
+	const struct dep_attach_thread *t = &d->s->thread[i];
+
+	return t->tid && t->was_stopped == WATCHED && t->kind == DEP_ATTACH_RETURNS &&
+	       dep_leaving_in_call(&d->leaving, t->pc);
+}
+
+static void go_on(struct detach *d, u32 i, int sig)
+{
+	ptrace(PTRACE_CONT, d->s->thread[i].tid, NULL, (long)sig);
+	d->s->thread[i].was_stopped = WATCHED;
+	d->s->thread[i].kind = DEP_ATTACH_RUNNING;
+}
+
+/* Deal with a stopped thread.  Return: 0, or -EAGAIN: it cannot be detached from now. */
+static int ask(struct detach *d, u32 i)
+{
+	struct dep_attach_thread *t = &d->s->thread[i];
+	int sig = release_signal(t->status);
+	struct user_regs_struct regs;
+	enum damage damage;
+
+	d->leaver[i].tid = t->tid;
+	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs)) {
+		thread_gone(d, i);
+		return 0;
+	}
+	damage = release_damage(d->s, t->tid, sig, &regs);
+	if (damage == DAMAGE_SHORT)
+		return dep_inject_error(&d->why, EAGAIN, "Thread %d of process %d is transferring "
+					"data; try again.", t->tid, d->pid);
+	if (dep_leaving_ask(&d->leaving, &d->leaver[i], &regs, damage == DAMAGE_EINTR))
+		thread_gone(d, i);
+	else if (!d->leaver[i].ready)
+		go_on(d, i, sig);
+	return 0;
+}
+
+/* Stop a thread that waits.  It may have begun to wait again, or be about to end. */
+static void stop_waiting(struct detach *d, u32 i)
+{
+	struct dep_attach_thread *t = &d->s->thread[i];
+	int status;
+
+	ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+	while (waitpid(t->tid, &status, __WALL) < 0 && errno == EINTR)
+		;
+	if (!WIFSTOPPED(status)) {
+		thread_gone(d, i);
+		return;
+	}
+	t->was_stopped = STOPPED;
+	t->status = status;
+}
+
+/* If a thread that has stopped were asked to stop, it would do so again when it is let go. */
+static void take_stops(struct detach *d)
+{
+	struct dep_attach_thread *t;
+	u32 at = 0;
+	int status;
+	pid_t tid;
+
+	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0) {
+		t = scan_find(d->s, tid, &at);
+		if (t && WIFSTOPPED(status)) {
+			t->was_stopped = STOPPED;
+			t->status = status;
+		} else if (t) {
+			thread_gone(d, (u32)(t - d->s->thread));
+		}
+	}
+}
+
+/* See what the threads do that are not stopped: some wait by now, and others are in calls. */
+static void look(struct detach *d)
+{
+	struct dep_attach_thread *t, now;
+	u32 i;
+
+	take_stops(d);
+	for (i = 0; i < d->s->n; i++) {
+		t = &d->s->thread[i];
+		if (!t->tid || t->was_stopped != WATCHED)
+			continue;
+		if (scan_look(d->s, t->tid, &now))
+			continue;	/* its end is reported by waitpid() */
+		now.was_stopped = WATCHED;
+		*t = now;
+	}
+}
+
+/* One pass over the threads.  Return: 0; 1: all wait, or are in calls; or a negative errno. */
+static int pass(struct detach *d, struct timespec *begun)
+{
+	struct timespec again;
+	int err, all = 1;
+	u32 i;
+
+	look(d);
+	err = stop_all(d->s, begun->tv_sec ? &again : begun, &d->why);
+	if (err)
+		return err;
+	release_settle(d->s);
+	for (i = 0; i < d->s->n && !err; i++) {
+		struct dep_attach_thread *t = &d->s->thread[i];
+
+		if (!t->tid || d->leaver[i].ready)
+			continue;
+		if (t->was_stopped == WATCHED && dep_leaving_waits(&d->leaving, t->pc))
+			stop_waiting(d, i);
+		if (t->tid && t->kind == DEP_ATTACH_STOPPED)
+			return dep_inject_error(&d->why, EAGAIN, "Process %d is stopped; continue "
+						"it first.", d->pid);
+		if (t->was_stopped == STOPPED)
+			err = ask(d, i);
+		all &= !t->tid || d->leaver[i].ready || is_late(d, i);
+	}
+	return err ? err : all;
+}
+
+static u32 first_ready(const struct detach *d)
+{
+	u32 i;
+
+	for (i = 0; i < d->s->n && !d->leaver[i].ready; i++)
+		;
+	return i;
+}
+
+/*
+ * Commit.  Return: 0; 1: try again later; or a negative errno.  If no thread waits, one must first
+ * return from its call.
+ */
+static int commit(struct detach *d)
+{
+	u32 i = first_ready(d);
+	int err;
+
+	if (i == d->s->n)
+		return 1;
+	err = dep_leaving_commit(&d->leaving, &d->leaver[i]);
+	return err == -EAGAIN ? 1 : err;
+}
+
+static int try_to_commit(struct detach *d, struct timespec *begun)
+{
+	u64 until = now_ns() + TRY_NS;
+	int ret;
+
+	dep_inject_error(&d->why, EAGAIN, "The threads of process %d do not come to points where "
+			 "they can leave the engine, or all wait in system calls that a stop would "
+			 "end; try again.", d->pid);
+	do {
+		ret = pass(d, begun);
+		if (ret < 0)
+			return ret;
+		if (ret && !commit(d))
+			return 0;
+		pause_ns(PAUSE_NS);
+	} while (now_ns() < until);
+	return -EAGAIN;
+}
+
+/* ---- after the commit ---- */
+
+static u32 count_left(const struct detach *d)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < d->s->n; i++)
+		n += d->s->thread[i].tid != 0;
+	return n;
+}
+
+static void move(struct detach *d, u32 i)
+{
+	int ret = dep_leaving_move(&d->leaving, &d->leaver[i], count_left(d) == 1);
+
+	d->out.mapped |= ret > 0;
+	thread_gone(d, i);
+}
+
+static void move_ready(struct detach *d)
+{
+	u32 i;
+
+	for (i = 0; i < d->s->n; i++)
+		if (d->leaver[i].ready)
+			move(d, i);
+	d->out.late = count_left(d);
+}
+
+/* A thread that is left has stopped or ended. */
+static void handle_stop(struct detach *d, u32 i, int status)
+{
+	struct dep_attach_thread *t = &d->s->thread[i];
+	int sig = WIFSTOPPED(status) ? release_signal(status) : 0;
+	struct user_regs_struct regs;
+	bool again;
+
+	if (!WIFSTOPPED(status) || ptrace(PTRACE_GETREGS, t->tid, NULL, &regs)) {
+		thread_gone(d, i);
+		return;
+	}
+	if (status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGTRAP) {
+		ptrace(PTRACE_LISTEN, t->tid, NULL, NULL);
+		return;
+	}
+	again = release_damage(d->s, t->tid, sig, &regs) == DAMAGE_EINTR;
+	if (sig)
+		dep_leaving_signal(&d->leaving, &d->leaver[i], &regs, again);
+	else if (dep_leaving_waits(&d->leaving, regs.rip))
+		dep_leaving_ask(&d->leaving, &d->leaver[i], &regs, false);
+	if (d->leaver[i].ready)
+		move(d, i);
+	else
+		ptrace(PTRACE_CONT, t->tid, NULL, (long)sig);
+}
+
+static void handle_stops(struct detach *d)
+{
+	u32 at = 0;
+	int status;
+	pid_t tid;
+
+	while (count_left(d) && (tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0) {
+		struct dep_attach_thread *t = scan_find(d->s, tid, &at);
+
+		if (t)
+			handle_stop(d, (u32)(t - d->s->thread), status);
+	}
+}
+
+static void stop_those_that_wait(struct detach *d)
+{
+	struct dep_attach_thread now;
+	u32 i;
+
+	for (i = 0; i < d->s->n; i++) {
+		if (!d->s->thread[i].tid)
+			continue;
+		d->leaver[i].tid = d->s->thread[i].tid;
+		if (!scan_look(d->s, d->s->thread[i].tid, &now) &&
+		    dep_leaving_waits(&d->leaving, now.pc))
+			ptrace(PTRACE_INTERRUPT, d->s->thread[i].tid, NULL, NULL);
+	}
+}
+
+static void child_stopped(int sig)
+{
+	(void)sig;
+}
+
+/* Move the threads that were in system calls when these return. */
+static void finish(struct scan *s, void *arg)
+{
+	const struct timespec late = { .tv_nsec = LATE_NS };
+	const struct sigaction sa = { .sa_handler = child_stopped };
+	struct detach *d = arg;
+	u32 leavers;
+
+	sigaction(SIGCHLD, &sa, NULL);
+	tracer_close_others(d->leaving.mem, s->proc);
+	for (;;) {
+		leavers = __atomic_load_n(&d->leaving.slot->leavers, __ATOMIC_SEQ_CST);
+		handle_stops(d);
+		if (!count_left(d))
+			break;
+		stop_those_that_wait(d);
+		/* Returns early when a thread begins to wait, and after a stop. */
+		syscall(SYS_futex, &d->leaving.slot->leavers, FUTEX_WAIT, leavers, &late, NULL, 0);
+	}
+	dep_leaving_end(&d->leaving, true);
+}
+
+/* ---- the tracer ---- */
+
+static int begin(struct detach *d, struct scan *s)
+{
+	s->pid = d->pid;
+	s->proc = dep_proc_open(s->pid);
+	if (s->proc < 0)
+		return dep_inject_error(&d->why, ESRCH, "There is no process %d.", s->pid);
+	s->thread = calloc(DEP_ATTACH_THREADS, sizeof(*s->thread));
+	d->leaver = calloc(DEP_ATTACH_THREADS, sizeof(*d->leaver));
+	if (!s->thread || !d->leaver)
+		return dep_inject_error(&d->why, ENOMEM, "No memory.");
+	return dep_leaving_begin(&d->leaving, d->target, d->slot, d->pid, s->proc, &d->why);
+}
+
+/* The process goes on in the engine. */
+static void undo(struct detach *d)
+{
+	dep_leaving_end(&d->leaving, false);
+	release_all(d->s);
+}
+
+static void run_detach(void *arg, struct scan *s)
+{
+	struct timespec begun = { 0 };
+	struct detach *d = arg;
+
+	d->s = s;
+	d->err = begin(d, s);
+	if (d->err)
+		return;
+	d->err = try_to_commit(d, &begun);
+	if (d->err) {
+		undo(d);
+		return;
+	}
+	d->out.threads = count_left(d);
+	move_ready(d);
+	d->out.stop_ns = now_ns() - ((u64)begun.tv_sec * 1000000000u + (u64)begun.tv_nsec);
+	if (d->out.late) {
+		s->finish = finish;
+		s->finish_arg = d;
+	} else {
+		dep_leaving_end(&d->leaving, true);
+	}
+}
+
+static int try(struct detach *d, struct dep_why *why)
+{
+	int err;
+
+	/* A tracer that does not get on is killed (stop.c); the process goes on in the engine. */
+	d->err = -EAGAIN;
+	snprintf(d->why.text, sizeof(d->why.text),
+		 "The tracer that should detach from process %d was killed.", d->pid);
+	err = tracer_run(run_detach, d, 0, why);
+	return err || !d->err ? err : dep_inject_error(why, -d->err, "%s", d->why.text);
+}
+
+int dep_detach(const struct dep_target *target, u32 slot, pid_t pid, struct dep_detached *out,
+	       struct dep_why *why)
+{
+	u64 begun = now_ns();
+	unsigned int tries;
+	struct detach *d;
+	int err;
+
+	if (pid <= 0 || pid == getpid())
+		return dep_inject_error(why, EINVAL, "Invalid process number %d.", pid);
+	d = tracer_memory(sizeof(*d), why);
+	if (!d)
+		return -ENOMEM;
+	d->target = target;
+	d->slot = slot;
+	d->pid = pid;
+	/* After the death of a tracer the threads need a moment to notice it: -EBUSY. */
+	for (tries = 0;; tries++) {
+		err = try(d, why);
+		if ((err != -EAGAIN && (err != -EBUSY || !tries)) ||
+		    now_ns() - begun > TRIES_NS)
+			break;
+		pause_ns(RETRY_NS);
+	}
+	*out = d->out;
+	munmap(d, sizeof(*d));
+	return err;
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Detach: give the process back to itself.
+ *
+ *	tracer				each thread		one of the threads
+ *	leave = ASKED; stops threads
+ *	and makes them leave the cache,
+ *	except those in system calls
+ *	that a stop would end --------> leave_wait()
+ *	leave = COMMIT ---------------------------------------> commit(): ends the
+ *								streams, sets the kernel's
+ *								signal actions
+ *	<------------------------------------------------------ leave = LEAVING
+ *	sets registers and mask ------> native code
+ *	threads in system calls: the
+ *	same when they return --------> leave_wait()
+ *	unmaps the engine; leave = LEFT
+ *
+ * A thread that waits has its signals blocked, so those that arrive are delivered natively.
+ *
+ * If the tracer dies before LEAVING, the threads go on in the engine.  If it dies later, each
+ * leaves alone, and the engine stays mapped.
+ */
+#include "leave.h"
+#include "sigframe.h"
+#include "sigmask.h"
+#include "sigaction.h"
+#include "signal.h"
+#include "syscall.h"
+#include "libdep/engine/base/rlimit.h"
+#include "libdep/engine/base/thread_list.h"
+#include "libdep/engine/record/record.h"
+#include "libdep/engine/record/safepoint.h"
+#include "libdep/engine/translate/code_map.h"
+#include "libdep/engine/translate/dispatch.h"
+
+/* Restart codes of the kernel: after these a call is made again by its own number. */
+#define E_RESTART_FIRST	512
+#define E_RESTART_LAST	514
+
+void leave_pause(struct adept_leaver *s);
+__attribute__((noreturn)) void leave_alone(const struct adept_leaver *s);
+
+static u64 set_signal_mask(u64 mask)
+{
+	u64 old = 0;
+
+	sys4(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, (u64)&mask, (u64)&old, 8);
+	return old;
+}
+
+/*
+ * Without a tracer the thread executes the syscall instruction again, as the kernel would make it
+ * do.
+ */
+static void restart_call(struct adept_leaver *s)
+{
+	s64 code = (s64)s->regs[X86_RAX];
+
+	if (s->call < 0)
+		return;
+	if (code <= -E_RESTART_FIRST && code >= -E_RESTART_LAST)
+		s->regs[X86_RAX] = (u64)s->call;
+	else if (code == -E_RESTART_RESTARTBLOCK)
+		s->regs[X86_RAX] = __NR_restart_syscall;
+	else
+		return;
+	s->rip -= 2;
+}
+
+static struct group *leaving;
+static u32 nbusy;
+
+static void hold(struct tls *t)
+{
+	u32 rests = STOP_SAFEPOINT;
+
+	if (t->group != leaving ||
+	    !__atomic_compare_exchange_n(&t->stop_state, &rests, STOP_STOPPED, 0, __ATOMIC_SEQ_CST,
+					 __ATOMIC_RELAXED))
+		nbusy++;
+}
+
+static void let_go(struct tls *t)
+{
+	u32 held = STOP_STOPPED;
+
+	__atomic_compare_exchange_n(&t->stop_state, &held, STOP_SAFEPOINT, 0, __ATOMIC_SEQ_CST,
+				    __ATOMIC_RELAXED);
+}
+
+/* Return: 0 if a thread is not at a safe point, a vfork child runs, or an execve is under way. */
+static int hold_all(struct tls *t)
+{
+	if (__atomic_load_n(&t->group->stop, __ATOMIC_SEQ_CST) ||
+	    __atomic_load_n(&proc_slot()->exec_state, __ATOMIC_SEQ_CST) != ADEPT_EXEC_NONE)
+		return 0;
+	leaving = t->group;
+	nbusy = 0;
+	thread_each(hold);
+	if (!nbusy)
+		return 1;
+	thread_each(let_go);
+	return 0;
+}
+
+/*
+ * End the recording, while all threads wait or are in system calls of the program.  The latter go
+ * on in the engine when they return, unrecorded, until they wait, too.
+ */
+static void commit(struct tls *t)
+{
+	u32 done = ADEPT_LEAVE_BUSY;
+
+	if (hold_all(t)) {
+		sigaction_restore(t);
+		code_unprotect_range(0, ~0ull);
+		rlimit_exec_begin(1);
+		thread_each(ring_thread_leave);
+		mem_list_ours();
+		thread_each(let_go);
+		done = ADEPT_LEAVE_LEAVING;
+	}
+	__atomic_store_n(&proc_slot()->leave, done, __ATOMIC_SEQ_CST);
+}
+
+static int change(u32 from, u32 to)
+{
+	return __atomic_compare_exchange_n(&proc_slot()->leave, &from, to, 0, __ATOMIC_SEQ_CST,
+					   __ATOMIC_RELAXED);
+}
+
+static void without_tracer(struct adept_leaver *s, u32 state)
+{
+	if (state == ADEPT_LEAVE_COMMITTING) {
+		leave_pause(s);
+	} else if (state < ADEPT_LEAVE_LEAVING) {
+		change(state, ADEPT_LEAVE_NONE);
+	} else {
+		restart_call(s);
+		leave_alone(s);
+	}
+}
+
+/* Wait until the tracer has moved the thread.  Returns if it gives up. */
+static void wait_for_tracer(struct tls *t, struct adept_leaver *s)
+{
+	struct adept_proc *p = proc_slot();
+	u32 state;
+
+	while ((state = __atomic_load_n(&p->leave, __ATOMIC_SEQ_CST)) != ADEPT_LEAVE_NONE) {
+		if (adept_owner_died(&p->leave_tracer))
+			without_tracer(s, state);
+		else if (state == ADEPT_LEAVE_COMMIT && change(state, ADEPT_LEAVE_COMMITTING))
+			commit(t);
+		else
+			leave_pause(s);
+	}
+}
+
+static void get_state(const struct tls *t, struct adept_leaver *s)
+{
+	memcpy(s->regs, t->regs, sizeof(s->regs));
+	s->rip = t->resume_pc;
+	s->rflags = t->flags;
+	s->gs_base = t->app_gs_base;
+	s->sync_blocked = t->sync_blocked;
+}
+
+void leave_wait(struct tls *t, s64 call)
+{
+	struct adept_proc *p = proc_slot();
+	struct adept_leaver s = { .call = call };
+
+	t->interrupted_call = call;
+	ring_reserve_end(t);
+	/* At a safe point no other thread sends SIGTRAP, which would stay pending. */
+	safepoint_enter(t);
+	s.mask = set_signal_mask(~0ull);
+	if (t->pending & PENDING_SIGNAL) {
+		set_signal_mask(s.mask);
+		safepoint_leave(t);
+		return;
+	}
+	get_state(t, &s);
+	signal_give_back(t);
+	__atomic_add_fetch(&p->leavers, 1, __ATOMIC_SEQ_CST);
+	futex_wake(&p->leavers, 1);
+	wait_for_tracer(t, &s);
+	memcpy(t->regs, s.regs, sizeof(t->regs));
+	t->resume_pc = s.rip;
+	t->interrupted_call = s.call;
+	signal_take_again(t);
+	safepoint_leave(t);
+	set_signal_mask(s.mask);
+}
+
+u8 *leave(struct tls *t)
+{
+	leave_wait(t, -1);
+	if (t->interrupted_call >= 0)
+		return syscall_go_on(t);
+	return dispatch_resume(t);
+}

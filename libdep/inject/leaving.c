@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Move the threads of a process out of the engine: the tracer's part of engine/os/leave.c.
+ *
+ * What is read from the process's memory may be anything: it decides only what happens to this
+ * process.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "internal.h"
+#include "leaving.h"
+#include "owner.h"
+#include "libdep/abi/stream.h"
+
+#define RAX		0	/* index in struct adept_leaver.regs */
+#define SYSCALL_SIZE	2	/* size of the syscall instruction in bytes */
+#define PAUSE_NS	20000	/* pause between two looks at the commit */
+#define TRAP_QUEUED	(-1)	/* si_code SI_QUEUE, by which the engine knows its SIGTRAP */
+
+/* The kernel's restart codes: 512 to 514, and 516. */
+#define RESTART_FIRST	512
+#define RESTART_LAST	516
+
+static u32 state_of(const struct dep_leaving *l)
+{
+	return __atomic_load_n(&l->slot->leave, __ATOMIC_SEQ_CST);
+}
+
+static void set_state(struct dep_leaving *l, u32 state)
+{
+	__atomic_store_n(&l->slot->leave, state, __ATOMIC_SEQ_CST);
+}
+
+/* ---- begin and end ---- */
+
+/* Is the engine in the process the one that this program contains? */
+static int check_engine(struct dep_leaving *l, struct dep_why *why)
+{
+	struct adept_entries entry;
+	struct adept_boot boot;
+	int err;
+
+	l->image = __atomic_load_n(&l->slot->self, __ATOMIC_RELAXED);
+	err = dep_memory_read(l->mem, l->image, &boot, sizeof(boot));
+	if (!err)
+		err = dep_memory_read(l->mem, l->image + sizeof(boot), &entry, sizeof(entry));
+	if (err)
+		return dep_inject_error(why, -err, "The memory of process %d cannot be read: %s.",
+					l->pid, strerror(-err));
+	if (boot.image != l->image || memcmp(&entry, &l->t->entry, sizeof(entry)))
+		return dep_inject_error(why, ENOTSUP, "Process %d is recorded by another version of "
+					"Adept, which must detach.", l->pid);
+	l->image_size = boot.image_size;
+	return 0;
+}
+
+static u64 offset_of_word(const struct dep_leaving *l)
+{
+	return (u64)((char *)&l->slot->leave_tracer - (char *)l->t->session);
+}
+
+static int ask_process(struct dep_leaving *l, struct dep_why *why)
+{
+	u32 none = ADEPT_LEAVE_NONE;
+
+	if (state_of(l) != ADEPT_LEAVE_NONE)
+		return dep_inject_error(why, EBUSY, "Process %d is being detached from already.",
+					l->pid);
+	l->owner = dep_owner_new(l->t->fd, offset_of_word(l));
+	if (!l->owner)
+		return dep_inject_error(why, ENOMEM, "No memory.");
+	if (__atomic_compare_exchange_n(&l->slot->leave, &none, ADEPT_LEAVE_ASKED, 0,
+					__ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		return 0;
+	dep_owner_free(l->owner);
+	l->owner = NULL;
+	return dep_inject_error(why, EBUSY, "Process %d is being detached from already.", l->pid);
+}
+
+int dep_leaving_begin(struct dep_leaving *l, const struct dep_target *t, u32 slot, pid_t pid,
+		      int proc, struct dep_why *why)
+{
+	struct adept_proc *p = dep_slot(t, slot);
+	int err;
+
+	*l = (struct dep_leaving){ .t = t, .slot = p, .pid = pid, .mem = -1 };
+	if (t->layout.flags & ADEPT_S_MODULE)
+		return dep_inject_error(why, ENOTSUP, "Process %d is recorded by the kernel module, "
+					"and cannot be detached from.", pid);
+	if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != ADEPT_SLOT_LIVE ||
+	    p->pid != (u32)pid)
+		return dep_inject_error(why, ESRCH, "Process %d is not recorded any more.", pid);
+	l->mem = dep_memory_open(proc);
+	if (l->mem < 0)
+		return dep_inject_error(why, -l->mem, "The memory of process %d cannot be opened: "
+					"%s.", pid, strerror(-l->mem));
+	err = check_engine(l, why);
+	if (!err)
+		err = ask_process(l, why);
+	if (err) {
+		close(l->mem);
+		l->mem = -1;
+	}
+	return err;
+}
+
+static void wake_collector(const struct dep_leaving *l)
+{
+	struct adept_session *s = l->t->session;
+
+	__atomic_add_fetch(&s->wakeup, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &s->wakeup, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+void dep_leaving_end(struct dep_leaving *l, bool left)
+{
+	if (l->mem < 0)
+		return;
+	set_state(l, left ? ADEPT_LEAVE_LEFT : ADEPT_LEAVE_NONE);
+	dep_owner_free(l->owner);
+	close(l->mem);
+	l->owner = NULL;
+	l->mem = -1;
+	wake_collector(l);
+}
+
+/* ---- before the commit ---- */
+
+bool dep_leaving_in_call(const struct dep_leaving *l, u64 pc)
+{
+	return pc - l->image == l->t->entry.call_done;
+}
+
+bool dep_leaving_waits(const struct dep_leaving *l, u64 pc)
+{
+	return pc - l->image == l->t->entry.wait_done;
+}
+
+static bool is_restart(s64 code)
+{
+	return code <= -RESTART_FIRST && code >= -RESTART_LAST;
+}
+
+/* Make the thread continue as if the system call had not been made. */
+static int abort_call(const struct dep_leaving *l, pid_t tid, const struct user_regs_struct *from)
+{
+	struct user_regs_struct regs = *from;
+
+	regs.rip = l->image + l->t->entry.call_abort;
+	regs.orig_rax = -1ull;
+	return ptrace(PTRACE_SETREGS, tid, NULL, &regs) ? -ESRCH : 0;
+}
+
+/* Signals stay pending until the thread runs natively. */
+static int block_signals(struct dep_leaver *th)
+{
+	const u64 all = ~0ull;
+
+	if (th->blocked)
+		return 0;
+	th->blocked = true;
+	if (ptrace(PTRACE_GETSIGMASK, th->tid, sizeof(th->mask), &th->mask) ||
+	    ptrace(PTRACE_SETSIGMASK, th->tid, sizeof(all), &all))
+		return -ESRCH;
+	return 0;
+}
+
+/*
+ * The thread's system call is to be made again, or to return what it has returned, when the thread
+ * runs natively.  If a signal is pending then, the kernel decides which of the two it is.
+ */
+static int keep_call(const struct dep_leaving *l, struct dep_leaver *th,
+		     const struct user_regs_struct *regs)
+{
+	int err = block_signals(th);
+
+	th->aborted = true;
+	th->call = (s64)regs->orig_rax;
+	th->code = (s64)regs->rax;
+	return err ? err : abort_call(l, th->tid, regs);
+}
+
+static bool has_called(const struct dep_leaving *l, const struct user_regs_struct *regs)
+{
+	return dep_leaving_in_call(l, regs->rip) && (s64)regs->orig_rax >= 0;
+}
+
+/* Make a thread that executes the engine's code stop before it enters the code cache. */
+static void set_pending(const struct dep_leaving *l, const struct user_regs_struct *regs)
+{
+	u64 at = regs->gs_base + 8 * ADEPT_GS_PENDING, pending;
+
+	if (dep_memory_read(l->mem, at, &pending, sizeof(pending)))
+		return;
+	pending |= ADEPT_PENDING_STOP;
+	dep_memory_write(l->mem, at, &pending, sizeof(pending));
+}
+
+/* Make a thread leave the code cache: there the signal is never blocked. */
+static void send_trap(const struct dep_leaving *l, pid_t tid)
+{
+	siginfo_t info;
+
+	memset(&info, 0, sizeof(info));
+	info.si_signo = SIGTRAP;
+	info.si_code = TRAP_QUEUED;
+	info.si_value.sival_ptr = (void *)(uintptr_t)l->image;
+	syscall(SYS_rt_tgsigqueueinfo, l->pid, tid, SIGTRAP, &info);
+}
+
+static void put_call(struct adept_leaver *s, const struct dep_leaver *th)
+{
+	if (s->call < 0)
+		s->rip += SYSCALL_SIZE;
+	s->regs[RAX] = (u64)th->code;
+	if (!is_restart(th->code))
+		s->call = -1;
+	else if (s->call < 0)
+		s->call = th->call;
+}
+
+/* The thread waits: put what was kept of its system call and its mask into its state. */
+static int found_ready(const struct dep_leaving *l, struct dep_leaver *th,
+		       const struct user_regs_struct *regs)
+{
+	struct adept_leaver s;
+
+	th->ready = true;
+	if (!th->aborted && !th->blocked)
+		return 0;
+	if (dep_memory_read(l->mem, regs->rbx, &s, sizeof(s)))
+		return -ESRCH;
+	if (th->aborted)
+		put_call(&s, th);
+	if (th->blocked)
+		s.mask = th->mask;
+	th->aborted = th->blocked = false;
+	return dep_memory_write(l->mem, regs->rbx, &s, sizeof(s)) ? -ESRCH : 0;
+}
+
+int dep_leaving_ask(struct dep_leaving *l, struct dep_leaver *th,
+		    const struct user_regs_struct *regs, bool again)
+{
+	const struct adept_entries *entry = &l->t->entry;
+	u64 at = regs->rip - l->image;
+
+	th->ready = false;
+	if (at == entry->wait_done)
+		return found_ready(l, th, regs);
+	if (at >= entry->call_first && at < entry->call_done)
+		return abort_call(l, th->tid, regs);
+	if (has_called(l, regs) && again)
+		return abort_call(l, th->tid, regs);
+	if (has_called(l, regs) && is_restart((s64)regs->rax))
+		return keep_call(l, th, regs);
+	if (at < l->image_size)
+		set_pending(l, regs);
+	else
+		send_trap(l, th->tid);
+	return 0;
+}
+
+/* ---- the commit and after ---- */
+
+/* Stop a thread that waits, or that is about to wait. */
+static int stop_waiting(const struct dep_leaving *l, pid_t tid, struct user_regs_struct *regs)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	int stop, sig;
+
+	for (;;) {
+		ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+		stop = dep_trace_wait(tid, true, &sig);
+		if (stop == DEP_STOP_DEAD || stop < 0 || ptrace(PTRACE_GETREGS, tid, NULL, regs))
+			return -ESRCH;
+		/* All signals are blocked: one is queued again, except SIGSTOP. */
+		if (stop == DEP_STOP_INTERRUPT && dep_leaving_waits(l, regs->rip))
+			return 0;
+		ptrace(PTRACE_CONT, tid, NULL, (long)(stop == DEP_STOP_SIGNAL ? sig : 0));
+		nanosleep(&pause, NULL);
+	}
+}
+
+/* Wait until the thread has ended the recording, or has found that it cannot. */
+static int wait_committed(struct dep_leaving *l, pid_t tid)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	int stop, sig;
+	u32 state;
+
+	while ((state = state_of(l)) == ADEPT_LEAVE_COMMIT || state == ADEPT_LEAVE_COMMITTING) {
+		stop = dep_trace_wait(tid, false, &sig);
+		if (stop == DEP_STOP_DEAD || stop < 0)
+			return -ESRCH;
+		if (stop != DEP_STOP_NONE)
+			ptrace(PTRACE_CONT, tid, NULL, (long)(stop == DEP_STOP_SIGNAL ? sig : 0));
+		nanosleep(&pause, NULL);
+	}
+	return state == ADEPT_LEAVE_LEAVING ? 0 : -EAGAIN;
+}
+
+int dep_leaving_commit(struct dep_leaving *l, struct dep_leaver *th)
+{
+	struct user_regs_struct regs;
+	int err, stopped;
+
+	set_state(l, ADEPT_LEAVE_COMMIT);
+	ptrace(PTRACE_CONT, th->tid, NULL, NULL);
+	err = wait_committed(l, th->tid);
+	if (err == -EAGAIN)
+		set_state(l, ADEPT_LEAVE_ASKED);
+	stopped = err == -ESRCH ? 0 : stop_waiting(l, th->tid, &regs);
+	return stopped ? stopped : err;
+}
+
+int dep_leaving_signal(struct dep_leaving *l, struct dep_leaver *th,
+		       const struct user_regs_struct *regs, bool again)
+{
+	if (has_called(l, regs) && again)
+		return abort_call(l, th->tid, regs);
+	if (has_called(l, regs))
+		return keep_call(l, th, regs);
+	return block_signals(th);
+}
+
+static void unmap(const struct dep_leaving *l, struct dep_remote *r, int *failed)
+{
+	struct dep_address_space vdso = { 0 };
+	struct adept_boot boot;
+	struct dep_why why;
+	s64 ret;
+
+	if (dep_memory_read(l->mem, l->image, &boot, sizeof(boot)))
+		return;
+	vdso.vdso = boot.vdso;
+	vdso.vdso_size = boot.vdso_size;
+	*failed |= dep_remote_find_syscall(r, &vdso, true, &why) != 0;
+	for (u64 i = 0; i < boot.nmappings && i < ADEPT_MAPPINGS && !*failed; i++) {
+		ret = dep_remote_call(r, SYS_munmap, boot.mapping[i].start, boot.mapping[i].size,
+				      0, 0, 0, 0);
+		*failed |= ret < 0;
+	}
+}
+
+/* Return: 1 if some of the engine's memory is still mapped. */
+static int unmap_engine(const struct dep_leaving *l, pid_t tid)
+{
+	struct dep_remote r;
+	struct dep_why why;
+	int failed = 0;
+
+	if (dep_remote_begin_running(&r, tid, l->mem, &why))
+		return 1;
+	unmap(l, &r, &failed);
+	/* If it has poked an instruction, this was in the engine. */
+	r.poked = false;
+	if (r.held)
+		kill(l->pid, r.held);
+	return failed;
+}
+
+int dep_leaving_move(struct dep_leaving *l, struct dep_leaver *th, bool last)
+{
+	struct user_regs_struct regs;
+	struct adept_leaver s;
+	u64 mask;
+	int ret;
+
+	if (ptrace(PTRACE_GETREGS, th->tid, NULL, &regs) ||
+	    dep_memory_read(l->mem, regs.rbx, &s, sizeof(s)))
+		return -ESRCH;
+	ret = last ? unmap_engine(l, th->tid) : 0;
+	regs.rax = s.regs[0];
+	regs.rcx = s.regs[1];
+	regs.rdx = s.regs[2];
+	regs.rbx = s.regs[3];
+	regs.rsp = s.regs[4];
+	regs.rbp = s.regs[5];
+	regs.rsi = s.regs[6];
+	regs.rdi = s.regs[7];
+	regs.r8 = s.regs[8];
+	regs.r9 = s.regs[9];
+	regs.r10 = s.regs[10];
+	regs.r11 = s.regs[11];
+	regs.r12 = s.regs[12];
+	regs.r13 = s.regs[13];
+	regs.r14 = s.regs[14];
+	regs.r15 = s.regs[15];
+	regs.rip = s.rip;
+	regs.eflags = s.rflags;
+	regs.gs_base = s.gs_base;
+	regs.orig_rax = (u64)s.call;
+	mask = s.mask | s.sync_blocked;
+	if (ptrace(PTRACE_SETREGS, th->tid, NULL, &regs) ||
+	    ptrace(PTRACE_SETSIGMASK, th->tid, sizeof(mask), &mask))
+		return -ESRCH;
+	ptrace(PTRACE_DETACH, th->tid, NULL, NULL);
+	th->ready = false;
+	return ret;
+}

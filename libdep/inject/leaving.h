@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Moves the threads of a recorded process out of the engine.
+ *
+ * The caller traces all threads, and has stopped those that it passes.  engine/os/leave.c is the
+ * other side.
+ */
+#ifndef ADEPT_INJECT_LEAVING_H
+#define ADEPT_INJECT_LEAVING_H
+
+#include <sys/user.h>
+
+#include "inject.h"
+
+struct dep_owner;
+
+/** struct dep_leaving - private: a process that is being detached from */
+struct dep_leaving {
+	const struct dep_target *t;
+	struct adept_proc *slot;
+	struct dep_owner *owner;
+	pid_t pid;
+	int mem;
+	u64 image, image_size;
+};
+
+/**
+ * struct dep_leaver - a thread
+ * @ready:	it is stopped, and can be moved
+ * @aborted:	private: a system call was made to look as if it had not begun
+ * @blocked:	private: its signals are blocked
+ * @call, @code: private: number of the aborted call, and its result at the stop
+ * @mask:	private: with @blocked: its signal mask before
+ */
+struct dep_leaver {
+	pid_t tid;
+	bool ready, aborted, blocked;
+	s64 call, code;
+	u64 mask;
+};
+
+/**
+ * dep_leaving_begin() - ask the process to leave
+ * @slot: its process slot
+ * @proc: dep_proc_open() of it
+ *
+ * From now on its threads wait at safe points, until dep_leaving_end().  They go on in the engine
+ * if the calling thread dies before dep_leaving_commit().
+ *
+ * Return: 0; -ESRCH: @slot is not that of a live process @pid; -EBUSY: another caller does the same;
+ * or another negative errno.
+ */
+int dep_leaving_begin(struct dep_leaving *l, const struct dep_target *t, u32 slot, pid_t pid,
+		      int proc, struct dep_why *why);
+
+/** dep_leaving_in_call() - is a thread with this program counter in a system call of the program? */
+bool dep_leaving_in_call(const struct dep_leaving *l, u64 pc);
+/** dep_leaving_waits() - does a thread with this program counter wait to be moved? */
+bool dep_leaving_waits(const struct dep_leaving *l, u64 pc);
+
+/**
+ * dep_leaving_ask() - make a stopped thread come to a safe point, or find that it waits there
+ * @regs:  its registers
+ * @again: its system call was ended by the stop, and may be made again
+ *
+ * If @th->ready is false afterwards, let the thread continue.
+ *
+ * Return: 0, or -ESRCH if it has died.
+ */
+int dep_leaving_ask(struct dep_leaving *l, struct dep_leaver *th,
+		    const struct user_regs_struct *regs, bool again);
+
+/**
+ * dep_leaving_commit() - end the recording of the process; @th is stopped and ready
+ *
+ * All other threads are stopped and ready, too, or in system calls of the program.
+ *
+ * Return: 0; -EAGAIN: a thread is at another place, and all threads go on as before; -ESRCH: the
+ * process has died.
+ */
+int dep_leaving_commit(struct dep_leaving *l, struct dep_leaver *th);
+
+/**
+ * dep_leaving_signal() - dep_leaving_ask() for a thread that is about to receive a signal, after
+ *	the commit
+ *
+ * Let the thread continue with the signal, which then waits until it runs natively.
+ */
+int dep_leaving_signal(struct dep_leaving *l, struct dep_leaver *th,
+		       const struct user_regs_struct *regs, bool again);
+
+/**
+ * dep_leaving_move() - let a ready thread run natively, no longer traced; after the commit
+ * @last: it is the last thread: unmap the engine
+ *
+ * Return: 0; 1: moved, but the engine's memory could not be unmapped; -ESRCH: it has died.
+ */
+int dep_leaving_move(struct dep_leaving *l, struct dep_leaver *th, bool last);
+
+/**
+ * dep_leaving_end() - end the handshake
+ * @left: all threads were moved, or the process has died; otherwise the threads go on in the engine,
+ *	which is possible before the commit only
+ */
+void dep_leaving_end(struct dep_leaving *l, bool left);
+
+#endif
