@@ -535,15 +535,18 @@ static inline u64 adept_chunk_off(const struct adept_session *s, u32 slot, u32 i
 /**
  * struct adept_attached - a thread of a running process that the engine is put into
  *
- * The injector writes @tid before the engine starts, and the rest before the thread continues at
- * adept_entries.thread.
+ * The injector writes it before the engine starts.  It does not stop a thread with @late: this runs
+ * natively until it meets an int3 (struct adept_caught_pc) or receives a signal.  Then the engine's
+ * signal handler writes the thread's state.
  *
  * @regs:	application registers, hardware order
  * @mask:	the thread's signal mask
  * @call:	number of the system call that the injector's stop has interrupted; rax then has a
  *		restart code of the kernel.  -1: the thread was in no system call
- * @returned:	the system call from which it has just returned, with the result in rax; -1: none
+ * @returned:	the system call from which it has just returned, with the result in rax; -1: none.
+ *		With @late: the one in which it is
  * @tls:	written by the engine: value of rdi at adept_entries.thread
+ * @tid:	in the process's pid namespace
  */
 struct adept_attached {
 	u64 regs[16];
@@ -551,7 +554,7 @@ struct adept_attached {
 	u64 mask;
 	s64 call, returned;
 	u64 tls;
-	u32 tid, unused;
+	u32 tid, late;
 };
 
 /**
@@ -594,7 +597,7 @@ struct adept_entries {
 /**
  * struct adept_caught_pc - an instruction that the injector has replaced by int3
  *
- * A thread that is in a system call during the attach stops at the int3 when the call returns.
+ * A thread that is in a system call during the attach meets the int3 when the call returns.
  */
 struct adept_caught_pc {
 	u64 pc;

@@ -72,13 +72,23 @@ static void thread_gone(struct detach *d, u32 i)
 
 /* ---- until all threads wait ---- */
 
+/* Is the thread in a system call of the program that a stop would end, and outside the engine? */
+static bool is_native(const struct detach *d, u32 i)
+{
+	const struct dep_attach_thread *t = &d->s->thread[i];
+
+	return t->tid && t->was_stopped == WATCHED && t->kind == DEP_ATTACH_RETURNS &&
+	       dep_leaving_outside(&d->leaving, t->pc);
+}
+
 /* Is the thread in a system call of the program that a stop would end? */
 static bool is_late(const struct detach *d, u32 i)
 {
 	const struct dep_attach_thread *t = &d->s->thread[i];
 
-	return t->tid && t->was_stopped == WATCHED && t->kind == DEP_ATTACH_RETURNS &&
-	       dep_leaving_in_call(&d->leaving, t->pc);
+	return is_native(d, i) ||
+	       (t->tid && t->was_stopped == WATCHED && t->kind == DEP_ATTACH_RETURNS &&
+		dep_leaving_in_call(&d->leaving, t->pc));
 }
 
 static void go_on(struct detach *d, u32 i, int sig)
@@ -107,7 +117,7 @@ static int ask(struct detach *d, u32 i)
 					"data; try again.", t->tid, d->pid);
 	if (dep_leaving_ask(&d->leaving, &d->leaver[i], &regs, damage == DAMAGE_EINTR))
 		thread_gone(d, i);
-	else if (!d->leaver[i].ready)
+	else if (!d->leaver[i].ready && !d->leaver[i].native)
 		go_on(d, i, sig);
 	return 0;
 }
@@ -181,7 +191,7 @@ static int pass(struct detach *d, struct timespec *begun)
 	for (i = 0; i < d->s->n && !err; i++) {
 		struct dep_attach_thread *t = &d->s->thread[i];
 
-		if (!t->tid || d->leaver[i].ready)
+		if (!t->tid || d->leaver[i].ready || d->leaver[i].native)
 			continue;
 		if (t->was_stopped == WATCHED && dep_leaving_waits(&d->leaving, t->pc))
 			stop_waiting(d, i);
@@ -240,13 +250,40 @@ static int try_to_commit(struct detach *d, struct timespec *begun)
 
 /* ---- after the commit ---- */
 
+/* Number of threads in the engine. */
 static u32 count_left(const struct detach *d)
 {
 	u32 i, n = 0;
 
 	for (i = 0; i < d->s->n; i++)
-		n += d->s->thread[i].tid != 0;
+		n += d->s->thread[i].tid && !d->leaver[i].native;
 	return n;
+}
+
+/*
+ * Let native threads go that are stopped, or that may have met an int3 before it was removed.  The
+ * others remain traced until the tracer ends.
+ */
+static void release_native(struct detach *d)
+{
+	struct dep_attach_thread *t, now;
+	u32 i;
+
+	for (i = 0; i < d->s->n; i++) {
+		t = &d->s->thread[i];
+		if (is_native(d, i))
+			d->leaver[i].native = true;
+		if (!t->tid || !d->leaver[i].native)
+			continue;
+		if (t->was_stopped == WATCHED && !scan_look(d->s, t->tid, &now) &&
+		    now.kind == DEP_ATTACH_RETURNS && now.pc == t->pc && now.sp == t->sp)
+			continue;
+		if (t->was_stopped == WATCHED)
+			stop_waiting(d, i);
+		if (t->tid)
+			dep_leaving_release(&d->leaving, t->tid, release_signal(t->status));
+		t->tid = 0;
+	}
 }
 
 static void move(struct detach *d, u32 i)
@@ -283,6 +320,11 @@ static void handle_stop(struct detach *d, u32 i, int status)
 		ptrace(PTRACE_LISTEN, t->tid, NULL, NULL);
 		return;
 	}
+	if (d->leaver[i].native) {
+		dep_leaving_release(&d->leaving, t->tid, sig);
+		thread_gone(d, i);
+		return;
+	}
 	again = release_damage(d->s, t->tid, sig, &regs) == DAMAGE_EINTR;
 	if (sig)
 		dep_leaving_signal(&d->leaving, &d->leaver[i], &regs, again);
@@ -314,7 +356,7 @@ static void stop_those_that_wait(struct detach *d)
 	u32 i;
 
 	for (i = 0; i < d->s->n; i++) {
-		if (!d->s->thread[i].tid)
+		if (!d->s->thread[i].tid || d->leaver[i].native)
 			continue;
 		d->leaver[i].tid = d->s->thread[i].tid;
 		if (!scan_look(d->s, d->s->thread[i].tid, &now) &&
@@ -386,6 +428,7 @@ static void run_detach(void *arg, struct scan *s)
 		undo(d);
 		return;
 	}
+	release_native(d);
 	d->out.threads = count_left(d);
 	move_ready(d);
 	d->out.stop_ns = now_ns() - ((u64)begun.tv_sec * 1000000000u + (u64)begun.tv_nsec);

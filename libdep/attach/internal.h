@@ -119,10 +119,6 @@ bool late_still_wait(const struct scan *s);
 bool late_first(struct scan *s, struct dep_attaching *a);
 /** late_undo() - with the int3 instructions gone: let threads go on that have met them */
 void late_undo(struct scan *s, const struct dep_attaching *a);
-/** late_are_left() - are there threads to be taken late? */
-bool late_are_left(const struct dep_attaching *a);
-/** late_finish() - take them when their calls return; @arg: struct dep_attaching */
-void late_finish(struct scan *s, void *arg);
 
 /* ---- refuse.c ---- */
 

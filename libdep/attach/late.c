@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Threads that are taken late: at the attach they were in system calls that a stop would end.
+ * Threads that are late: at the attach they are in system calls that a stop would end.
  *
- *	kernel, thread				tracer
- *						int3 where the thread goes on after the call
- *	the call returns
- *	int3 ---------------------------------> state is that after the call: move it
- *	or: a signal has ended the call ------> state is that before the handler: move it
- *
- * The thread executes no instruction of the program between.
+ * The tracer puts an int3 where the thread goes on after the call.  When the call returns, or when
+ * a signal arrives, the thread enters the engine by the engine's signal handler
+ * (engine/os/late.c).  Here is what happens before the engine is there: one of them may have to
+ * start it, and the attach may fail.
  */
 #include <errno.h>
 #include <signal.h>
@@ -141,11 +138,6 @@ static u32 late_left(const struct dep_attaching *a)
 	return left;
 }
 
-bool late_are_left(const struct dep_attaching *a)
-{
-	return late_left(a);
-}
-
 /* Read the state of a late thread that has stopped.  False: it stays in its call. */
 static bool has_returned(const struct scan *s, struct dep_attaching *a, u32 i, int status)
 {
@@ -210,20 +202,4 @@ bool late_first(struct scan *s, struct dep_attaching *a)
 		nanosleep(&pause, NULL);
 	}
 	return false;
-}
-
-void late_finish(struct scan *s, void *arg)
-{
-	struct dep_attaching *a = arg;
-	u32 i;
-
-	tracer_close_others(a->mem, s->proc);
-	for (;;) {
-		i = next_returned(s, a, 0);
-		if (i == a->n)
-			break;
-		dep_running_late(a, i);
-	}
-	dep_running_release(a);
-	dep_running_end(a);
 }

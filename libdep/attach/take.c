@@ -117,6 +117,16 @@ static int examine_all(const struct scan *s, struct result *r, struct dep_runnin
 	return err;
 }
 
+/* Late threads are still traced, until the tracer ends. */
+static void forget_moved(struct scan *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->n; i++)
+		if (s->thread[i].was_stopped == STOPPED)
+			s->thread[i].was_stopped = UNTRACED;
+}
+
 /* Inject.  On failure the caller lets the threads go. */
 static int inject(struct result *r, struct scan *s, struct dep_running *thread)
 {
@@ -144,8 +154,10 @@ static int inject(struct result *r, struct scan *s, struct dep_running *thread)
 	if (err) {
 		dep_running_release(a);
 		late_undo(s, a);
-		dep_running_end(a);
+	} else {
+		forget_moved(s);
 	}
+	dep_running_end(a);
 	return err;
 }
 
@@ -186,14 +198,6 @@ static void run_take(void *arg, struct scan *s)
 	struct result *r = arg;
 
 	r->err = take(r, s);
-	if (r->err)
-		return;
-	if (late_are_left(&r->attaching)) {
-		s->finish = late_finish;
-		s->finish_arg = &r->attaching;
-	} else {
-		late_finish(s, &r->attaching);
-	}
 }
 
 static int try(struct result *r, struct dep_why *why)

@@ -9,9 +9,9 @@
  *	lets it run --------------------------> attach_prepare()
  *	waits for its int3 <------------------- attach_ready
  *	sets registers and detaches ----------------------------------> thread_attached
- *	late threads, one by one:
- *	an int3 behind the system call <------------------------------- call returns
- *	sets registers and detaches ----------------------------------> thread_attached
+ *								late threads: int3 behind
+ *								the system call, signal
+ *								handler, thread_attached
  *
  * Until registers are set everything can be undone: only the first thread has run, in the engine.
  * See engine/os/attach.c for the other side.
@@ -50,7 +50,7 @@ static int fill_entry(struct adept_attached *a, const struct dep_running *t, str
 
 	*a = (struct adept_attached){
 		.rip = u->rip, .rflags = u->eflags, .fs_base = u->fs_base, .gs_base = u->gs_base,
-		.call = (s64)u->orig_rax, .returned = t->returned, .tid = (u32)t->tid,
+		.call = (s64)u->orig_rax, .returned = t->returned, .tid = dep_pidns_tid(t->tid),
 	};
 	memcpy(a->regs, regs, sizeof(a->regs));
 	if (ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(a->mask), &a->mask))
@@ -92,9 +92,12 @@ static int fill_table(struct dep_attaching *a, struct dep_why *why)
 	u32 i;
 
 	for (i = 0; i < a->n && !err; i++) {
-		a->table[i].tid = (u32)a->thread[i].tid;
-		if (a->thread[i].late)
+		if (a->thread[i].late) {
+			a->table[i].late = 1;
+			a->table[i].returned = a->thread[i].call;
+			a->table[i].tid = dep_pidns_tid(a->thread[i].tid);
 			continue;
+		}
 		err = check_rseq(a->mem, a->thread[i].tid, why);
 		if (!err)
 			err = fill_entry(&a->table[i], &a->thread[i], why);
@@ -418,18 +421,6 @@ int dep_running_inject(struct dep_attaching *a, pid_t pid, int proc, struct dep_
 	if (g.r.held)
 		kill(pid, g.r.held);
 	return 0;
-}
-
-void dep_running_late(struct dep_attaching *a, u32 i)
-{
-	struct adept_attached *entry = &a->table[i];
-	u64 tls = entry->tls;
-
-	if (!fill_entry(entry, &a->thread[i], NULL)) {
-		entry->tls = tls;
-		dep_memory_write(a->mem, a->table_at + i * sizeof(*entry), entry, sizeof(*entry));
-	}
-	move(a, i);
 }
 
 void dep_running_end(struct dep_attaching *a)

@@ -45,21 +45,19 @@ static void set_state(struct dep_leaving *l, u32 state)
 /* Is the engine in the process the one that this program contains? */
 static int check_engine(struct dep_leaving *l, struct dep_why *why)
 {
+	u64 image = __atomic_load_n(&l->slot->self, __ATOMIC_RELAXED);
 	struct adept_entries entry;
-	struct adept_boot boot;
 	int err;
 
-	l->image = __atomic_load_n(&l->slot->self, __ATOMIC_RELAXED);
-	err = dep_memory_read(l->mem, l->image, &boot, sizeof(boot));
+	err = dep_memory_read(l->mem, image, &l->boot, sizeof(l->boot));
 	if (!err)
-		err = dep_memory_read(l->mem, l->image + sizeof(boot), &entry, sizeof(entry));
+		err = dep_memory_read(l->mem, image + sizeof(l->boot), &entry, sizeof(entry));
 	if (err)
 		return dep_inject_error(why, -err, "The memory of process %d cannot be read: %s.",
 					l->pid, strerror(-err));
-	if (boot.image != l->image || memcmp(&entry, &l->t->entry, sizeof(entry)))
+	if (l->boot.image != image || memcmp(&entry, &l->t->entry, sizeof(entry)))
 		return dep_inject_error(why, ENOTSUP, "Process %d is recorded by another version of "
 					"Adept, which must detach.", l->pid);
-	l->image_size = boot.image_size;
 	return 0;
 }
 
@@ -137,12 +135,17 @@ void dep_leaving_end(struct dep_leaving *l, bool left)
 
 bool dep_leaving_in_call(const struct dep_leaving *l, u64 pc)
 {
-	return pc - l->image == l->t->entry.call_done;
+	return pc - l->boot.image == l->t->entry.call_done;
+}
+
+bool dep_leaving_outside(const struct dep_leaving *l, u64 pc)
+{
+	return pc - l->boot.image >= l->boot.image_size;
 }
 
 bool dep_leaving_waits(const struct dep_leaving *l, u64 pc)
 {
-	return pc - l->image == l->t->entry.wait_done;
+	return pc - l->boot.image == l->t->entry.wait_done;
 }
 
 static bool is_restart(s64 code)
@@ -155,7 +158,7 @@ static int abort_call(const struct dep_leaving *l, pid_t tid, const struct user_
 {
 	struct user_regs_struct regs = *from;
 
-	regs.rip = l->image + l->t->entry.call_abort;
+	regs.rip = l->boot.image + l->t->entry.call_abort;
 	regs.orig_rax = -1ull;
 	return ptrace(PTRACE_SETREGS, tid, NULL, &regs) ? -ESRCH : 0;
 }
@@ -213,7 +216,7 @@ static void send_trap(const struct dep_leaving *l, pid_t tid)
 	memset(&info, 0, sizeof(info));
 	info.si_signo = SIGTRAP;
 	info.si_code = TRAP_QUEUED;
-	info.si_value.sival_ptr = (void *)(uintptr_t)l->image;
+	info.si_value.sival_ptr = (void *)(uintptr_t)l->boot.image;
 	syscall(SYS_rt_tgsigqueueinfo, l->pid, tid, SIGTRAP, &info);
 }
 
@@ -247,13 +250,25 @@ static int found_ready(const struct dep_leaving *l, struct dep_leaver *th,
 	return dep_memory_write(l->mem, regs->rbx, &s, sizeof(s)) ? -ESRCH : 0;
 }
 
+/* The gs base of a thread in the engine is the address of its tls, which begins with it. */
+static bool is_in_engine(const struct dep_leaving *l, u64 gs_base)
+{
+	u64 self;
+
+	return gs_base - l->boot.heap < l->boot.heap_size &&
+	       !dep_memory_read(l->mem, gs_base, &self, sizeof(self)) && self == gs_base;
+}
+
 int dep_leaving_ask(struct dep_leaving *l, struct dep_leaver *th,
 		    const struct user_regs_struct *regs, bool again)
 {
 	const struct adept_entries *entry = &l->t->entry;
-	u64 at = regs->rip - l->image;
+	u64 at = regs->rip - l->boot.image;
 
 	th->ready = false;
+	th->native = dep_leaving_outside(l, regs->rip) && !is_in_engine(l, regs->gs_base);
+	if (th->native)
+		return 0;
 	if (at == entry->wait_done)
 		return found_ready(l, th, regs);
 	if (at >= entry->call_first && at < entry->call_done)
@@ -262,7 +277,7 @@ int dep_leaving_ask(struct dep_leaving *l, struct dep_leaver *th,
 		return abort_call(l, th->tid, regs);
 	if (has_called(l, regs) && is_restart((s64)regs->rax))
 		return keep_call(l, th, regs);
-	if (at < l->image_size)
+	if (at < l->boot.image_size)
 		set_pending(l, regs);
 	else
 		send_trap(l, th->tid);
@@ -332,6 +347,28 @@ int dep_leaving_signal(struct dep_leaving *l, struct dep_leaver *th,
 	return block_signals(th);
 }
 
+static bool is_caught(const struct dep_leaving *l, u64 pc)
+{
+	for (u64 i = 0; i < l->boot.ncaught && i < ADEPT_CAUGHT_PCS; i++)
+		if (l->boot.caught[i].pc == pc)
+			return true;
+	return false;
+}
+
+void dep_leaving_release(const struct dep_leaving *l, pid_t tid, int sig)
+{
+	struct user_regs_struct regs;
+
+	/* The engine has removed the int3 since the thread has met it. */
+	if (sig == SIGTRAP && !ptrace(PTRACE_GETREGS, tid, NULL, &regs) &&
+	    is_caught(l, regs.rip - 1)) {
+		regs.rip--;
+		ptrace(PTRACE_SETREGS, tid, NULL, &regs);
+		sig = 0;
+	}
+	ptrace(PTRACE_DETACH, tid, NULL, (long)sig);
+}
+
 static void unmap(const struct dep_leaving *l, struct dep_remote *r, int *failed)
 {
 	struct dep_address_space vdso = { 0 };
@@ -339,7 +376,7 @@ static void unmap(const struct dep_leaving *l, struct dep_remote *r, int *failed
 	struct dep_why why;
 	s64 ret;
 
-	if (dep_memory_read(l->mem, l->image, &boot, sizeof(boot)))
+	if (dep_memory_read(l->mem, l->boot.image, &boot, sizeof(boot)))
 		return;
 	vdso.vdso = boot.vdso;
 	vdso.vdso_size = boot.vdso_size;

@@ -21,12 +21,13 @@ struct dep_leaving {
 	struct dep_owner *owner;
 	pid_t pid;
 	int mem;
-	u64 image, image_size;
+	struct adept_boot boot;		/* the process's, read at the beginning */
 };
 
 /**
  * struct dep_leaver - a thread
  * @ready:	it is stopped, and can be moved
+ * @native:	it never was in the engine: after an attach it has not returned from its system call
  * @aborted:	private: a system call was made to look as if it had not begun
  * @blocked:	private: its signals are blocked
  * @call, @code: private: number of the aborted call, and its result at the stop
@@ -34,7 +35,7 @@ struct dep_leaving {
  */
 struct dep_leaver {
 	pid_t tid;
-	bool ready, aborted, blocked;
+	bool ready, native, aborted, blocked;
 	s64 call, code;
 	u64 mask;
 };
@@ -55,6 +56,8 @@ int dep_leaving_begin(struct dep_leaving *l, const struct dep_target *t, u32 slo
 
 /** dep_leaving_in_call() - is a thread with this program counter in a system call of the program? */
 bool dep_leaving_in_call(const struct dep_leaving *l, u64 pc);
+/** dep_leaving_outside() - is this program counter outside of the engine's image? */
+bool dep_leaving_outside(const struct dep_leaving *l, u64 pc);
 /** dep_leaving_waits() - does a thread with this program counter wait to be moved? */
 bool dep_leaving_waits(const struct dep_leaving *l, u64 pc);
 
@@ -63,7 +66,8 @@ bool dep_leaving_waits(const struct dep_leaving *l, u64 pc);
  * @regs:  its registers
  * @again: its system call was ended by the stop, and may be made again
  *
- * If @th->ready is false afterwards, let the thread continue.
+ * If @th->native is true afterwards, leave the thread stopped until the commit.  Otherwise, if
+ * @th->ready is false, let it continue.
  *
  * Return: 0, or -ESRCH if it has died.
  */
@@ -73,7 +77,7 @@ int dep_leaving_ask(struct dep_leaving *l, struct dep_leaver *th,
 /**
  * dep_leaving_commit() - end the recording of the process; @th is stopped and ready
  *
- * All other threads are stopped and ready, too, or in system calls of the program.
+ * All other threads are stopped and ready or native, too, or in system calls of the program.
  *
  * Return: 0; -EAGAIN: a thread is at another place, and all threads go on as before; -ESRCH: the
  * process has died.
@@ -96,6 +100,12 @@ int dep_leaving_signal(struct dep_leaving *l, struct dep_leaver *th,
  * Return: 0; 1: moved, but the engine's memory could not be unmapped; -ESRCH: it has died.
  */
 int dep_leaving_move(struct dep_leaving *l, struct dep_leaver *th, bool last);
+
+/**
+ * dep_leaving_release() - let a stopped native thread go on, no longer traced; after the commit
+ * @sig: the signal that it is about to receive; 0: none
+ */
+void dep_leaving_release(const struct dep_leaving *l, pid_t tid, int sig);
 
 /**
  * dep_leaving_end() - end the handshake

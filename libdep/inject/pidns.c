@@ -3,6 +3,8 @@
  * Pid namespaces of processes.
  */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "internal.h"
@@ -23,4 +25,23 @@ u32 dep_pidns_of(pid_t pid)
 {
 	return (is_ours(pid, "pid") ? 0 : ADEPT_NS_TIDS) |
 	       (is_ours(pid, "pid_for_children") ? 0 : ADEPT_NS_CHILDREN);
+}
+
+u32 dep_pidns_tid(pid_t tid)
+{
+	char path[64], line[256], *last = NULL;
+	u32 found = (u32)tid;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (strncmp(line, "NSpid:", 6))
+			continue;
+		last = strrchr(line, '\t');
+		found = last ? (u32)strtoul(last, NULL, 10) : found;
+	}
+	if (f)
+		fclose(f);
+	return found;
 }

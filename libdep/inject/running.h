@@ -3,8 +3,8 @@
  * Puts the engine into a process that runs already.
  *
  * The caller has stopped all threads, except those in system calls that must not be interrupted.
- * These it also traces, and it makes them stop when their calls return: dep_running_catch() and
- * dep_running_late().
+ * These it also traces.  They enter the engine by an int3 when their calls return:
+ * dep_running_catch().
  */
 #ifndef ADEPT_INJECT_RUNNING_H
 #define ADEPT_INJECT_RUNNING_H
@@ -67,7 +67,7 @@ bool dep_running_caught(const struct dep_attaching *a, const struct user_regs_st
 /**
  * dep_running_inject() - start the engine in a stopped thread, and move all stopped ones
  *
- * On success they are not traced any more.  On failure all are as before the call, except int3
+ * On success they are not traced any more, and late threads may be released, too.  On failure all are as before the call, except int3
  * instructions.  If the caller dies during the call, that first thread can be left with the
  * registers of a system call that it did not make.
  *
@@ -75,8 +75,6 @@ bool dep_running_caught(const struct dep_attaching *a, const struct user_regs_st
  */
 int dep_running_inject(struct dep_attaching *a, pid_t pid, int proc, struct dep_injected *out,
 		       struct dep_why *why);
-/** dep_running_late() - move a late thread, whose @regs and @sig are set now; it is detached */
-void dep_running_late(struct dep_attaching *a, u32 i);
 void dep_running_end(struct dep_attaching *a);
 
 #endif

@@ -15,13 +15,14 @@
  *								the next instruction
  *
  * Threads in system calls that must not be interrupted enter the engine later, when the calls
- * return.
+ * return: see late.c.
  *
  * Until attach_ready nothing that the program can see has changed, except the signal actions, whose
  * old values are in the table of handlers.
  */
 #include "attach.h"
 #include "exec.h"
+#include "late.h"
 #include "sigframe.h"
 #include "sigaction.h"
 #include "signal.h"
@@ -40,6 +41,7 @@ static struct tls *prepare(struct adept_attached *a, struct tls *first)
 	t->tid = a->tid;
 	t->attached = a;
 	a->tls = (u64)t;
+	late_expect(a);
 	return t;
 }
 
@@ -53,7 +55,8 @@ void attach_take_state(struct tls *t)
 	t->app_gs_base = a->gs_base;
 	t->resume_pc = a->rip;
 	t->sync_blocked = a->mask & SYNC_SIGNALS;
-	t->blocked_mask = a->mask & ~SYNC_SIGNALS;
+	/* A late thread has a signal that must be delivered before others. */
+	t->blocked_mask = t->pending & PENDING_SIGNAL ? ~SYNC_SIGNALS : a->mask & ~SYNC_SIGNALS;
 	t->interrupted_call = a->call;
 }
 

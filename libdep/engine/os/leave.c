@@ -114,6 +114,7 @@ static void commit(struct tls *t)
 
 	if (hold_all(t)) {
 		sigaction_restore(t);
+		code_restore_caught();
 		code_unprotect_range(0, ~0ull);
 		rlimit_exec_begin(1);
 		thread_each(ring_thread_leave);

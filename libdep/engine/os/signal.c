@@ -10,6 +10,7 @@
  */
 #include "libdep/engine/translate/code_map.h"
 #include "stop_world.h"
+#include "late.h"
 #include "seccomp.h"
 #include "sigaction.h"
 #include "sigframe.h"
@@ -295,18 +296,40 @@ static void fault(struct tls *t, u32 signo, struct k_siginfo *info, struct k_uco
 	go_to_gate(t, uc);
 }
 
-void signal_handler(int signo, struct k_siginfo *info, struct k_ucontext *uc)
+/* A signal of a thread that is not in the engine yet. */
+__attribute__((noinline))
+static void enter(u32 signo, const struct k_siginfo *info, struct k_ucontext *uc)
+{
+	int met_int3;
+	struct tls *t = late_enter(signo, info, uc, &met_int3);
+
+	if (!met_int3)
+		note_signal(t, signo, info, uc, SIGBIT(signo) & SYNC_SIGNALS && info->code > 0);
+	/* The thread unblocks them when it is ready. */
+	uc->sigmask = ~0ull;
+}
+
+__attribute__((noinline))
+static void handle(u32 signo, struct k_siginfo *info, struct k_ucontext *uc)
 {
 	struct tls *t = tls_self();
 
-	/* The kernel does not change the application's AC flag for the handler. */
-	__asm__ volatile("pushfq; andl %0, (%%rsp); popfq" : : "i"(~FLAG_AC) : "cc", "memory");
-	if (is_stop_signal(t, (u32)signo, info))
+	if (is_stop_signal(t, signo, info))
 		kicked(t, uc);
 	else if (SIGBIT(signo) & SYNC_SIGNALS && info->code > 0)
-		fault(t, (u32)signo, info, uc);
+		fault(t, signo, info, uc);
 	else
-		asynchronous(t, (u32)signo, info, uc);
+		asynchronous(t, signo, info, uc);
+}
+
+void signal_handler(int signo, struct k_siginfo *info, struct k_ucontext *uc)
+{
+	/* The kernel does not change the application's AC flag for the handler. */
+	__asm__ volatile("pushfq; andl %0, (%%rsp); popfq" : : "i"(~FLAG_AC) : "cc", "memory");
+	if (unlikely(late_is_here()))
+		enter((u32)signo, info, uc);
+	else
+		handle((u32)signo, info, uc);
 }
 
 /* ---- delivery of signals ---- */

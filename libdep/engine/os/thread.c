@@ -8,6 +8,7 @@
 #include "attach.h"
 #include "exec.h"
 #include "libdep/engine/translate/code_map.h"
+#include "late.h"
 #include "mlock.h"
 #include "stop_world.h"
 #include "rights.h"
@@ -162,6 +163,7 @@ static void forked_child(struct tls *t)
 	process_slot_take(ADEPT_BY_FORK, t->parent_process);
 	exec_process_init();
 	mlock_forked();
+	late_forked();
 	LOG(ADEPT_LOG_THREAD, "process begins by fork");
 	ring_thread_start(t, t->tid, t->parent_serial, t->resume_pc - 2);
 	ring_record_context(t, t->resume_pc);
@@ -233,8 +235,10 @@ u8 *thread_main(struct tls *t)
 	    t->attached ? "attached thread" : "thread", t->resume_pc);
 	ring_thread_start(t, t->tid, t->parent_serial, t->created_at);
 	ring_record_context(t, t->resume_pc);
-	if (t->attached)
+	if (t->attached) {
 		attach_record(t);
+		late_entered(t);
+	}
 	restore_signals(&mask);
 	if (t->attached && t->interrupted_call >= 0)
 		return syscall_go_on(t);

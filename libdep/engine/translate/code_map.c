@@ -282,6 +282,34 @@ static void restore_caught(u64 pc, u8 *buf, size_t n)
 			buf[boot.caught[i].pc - pc] = (u8)boot.caught[i].byte;
 }
 
+/* A write to a read-only page of a private mapping makes a private copy of the page. */
+static void restore_byte(const struct adept_caught_pc *c)
+{
+	u64 page = c->pc & ~(u64)(ADEPT_PAGE - 1);
+	struct region *r = region_of(c->pc);
+	u8 byte;
+
+	if (!r || rt_copy_in(&byte, (void *)c->pc, 1) != 1 || byte != 0xcc)
+		return;
+	if (r->prot & K_PROT_WRITE) {
+		unprotect_range(page, page + ADEPT_PAGE);
+		*(volatile u8 *)c->pc = (u8)c->byte;
+		return;
+	}
+	if (sys3(__NR_mprotect, page, ADEPT_PAGE, r->prot | K_PROT_WRITE) < 0)
+		return;
+	*(volatile u8 *)c->pc = (u8)c->byte;
+	sys3(__NR_mprotect, page, ADEPT_PAGE, r->prot);
+}
+
+void code_restore_caught(void)
+{
+	lock(&frag_lock);
+	for (u64 i = 0; i < boot.ncaught && i < ADEPT_CAUGHT_PCS; i++)
+		restore_byte(&boot.caught[i]);
+	unlock(&frag_lock);
+}
+
 size_t code_fetch(u64 pc, u8 *buf, size_t n, u8 *unwatchable)
 {
 	size_t got = 0;

@@ -44,6 +44,8 @@ u32 code_unprotect_count(void);
  *	belongs to a newer mapping
  */
 void code_changed(u64 stamp, u64 start, u64 end);
+/** code_restore_caught() - put back what the injector's int3 instructions replace */
+void code_restore_caught(void);
 /** mem_ours_from() - first address of the engine's own memory in [@start, @end), or @end */
 u64 mem_ours_from(u64 start, u64 end);
 /** mem_list_ours() - list the engine's mappings in boot.mapping */
