@@ -149,13 +149,16 @@ grep -q "^0 races in " races.out && pass "no race in attach_threads" ||
 "$build/programs/attach_threads" 100 >out &
 pid=$!
 wait_for 10 grep -qs running out
-"$DEPCTL" attach --for 1 -o timed $pid 2>err
-is "--for ends a recording" $? 0
-kill -0 $pid && pass "while the program goes on" || fail "the program has ended"
+"$DEPCTL" attach --for 2 -o timed $pid 2>err.timed &
+recorder=$!
+wait_for 10 grep -qs "recording process" err.timed
 "$DEPCTL" attach $pid 2>err
 is "a second attach" $? 1
 grep -q "is being recorded" err && pass "is refused, as the engine is there" ||
 	fail "$(cat err)"
+wait $recorder
+is "--for ends a recording" $? 0
+kill -0 $pid && pass "while the program goes on" || fail "the program has ended"
 kill -USR2 $pid
 wait $pid
 is "and the program ends as it must" $? 0

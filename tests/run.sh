@@ -195,6 +195,7 @@ suite transparency 480 sh tests/transparency.sh
 suite selfcheck 600 sh tests/selfcheck.sh
 suite attach 300 bash tests/attach.sh
 suite attach-record 300 bash tests/attach_record.sh
+suite detach 300 bash tests/detach.sh
 suite fragments 300 bash tests/fragments.sh
 suite gdb 300 bash tests/gdb.sh
 suite order 300 bash tests/order.sh

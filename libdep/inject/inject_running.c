@@ -38,6 +38,7 @@ struct attaching {
 	struct dep_remote r;
 	struct dep_address_space space;
 	struct dep_plan plan;
+	siginfo_t trap;		/* a SIGTRAP that the first thread is to receive; si_signo 0: none */
 };
 
 static int fill_entry(struct adept_attached *a, const struct dep_running *t, struct dep_why *why)
@@ -150,9 +151,11 @@ static int wait_ready(struct attaching *g, struct dep_why *why)
 		if (stop == DEP_STOP_SIGNAL && is_at(g, entry->failed))
 			return dep_inject_error(why, ENOMEM, "The engine in process %d has not "
 						"enough memory.", g->r.pid);
-		/* SIGSTOP cannot be blocked, and SIGTRAP is not: another process has sent it. */
-		if (stop == DEP_STOP_SIGNAL)
+		/* SIGSTOP cannot be blocked, and SIGTRAP is not: it was pending, or has been sent. */
+		if (stop == DEP_STOP_SIGNAL && sig != SIGTRAP)
 			g->r.held = sig;
+		else if (stop == DEP_STOP_SIGNAL && !g->trap.si_signo)
+			ptrace(PTRACE_GETSIGINFO, g->r.pid, NULL, &g->trap);
 		if (ptrace(PTRACE_CONT, g->r.pid, NULL, NULL))
 			return dep_inject_error(why, errno, "Process %d cannot be controlled: %m.",
 						g->r.pid);
@@ -415,9 +418,15 @@ int dep_running_inject(struct dep_attaching *a, pid_t pid, int proc, struct dep_
 	err = begin(&g, proc, out, why);
 	if (err)
 		return err;
-	for (i = 0; i < a->n; i++)
-		if (!a->thread[i].late)
-			move(a, i);
+	for (i = 0; i < a->n; i++) {
+		if (a->thread[i].late)
+			continue;
+		/* It is about to receive the SIGTRAP of an int3: replace that. */
+		if (g.trap.si_signo && a->thread[i].tid == g.r.pid &&
+		    !ptrace(PTRACE_SETSIGINFO, g.r.pid, NULL, &g.trap))
+			a->thread[i].sig = SIGTRAP;
+		move(a, i);
+	}
 	if (g.r.held)
 		kill(pid, g.r.held);
 	return 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Suite: attach.  attach_calls SECONDS: threads in calls whose results a stop by ptrace would
- * change, in calls that the kernel restarts, and in none.  Each checks every result and, roughly,
- * the time it took.
+ * Suite: attach.  attach_calls SECONDS, or 0 for until SIGUSR2: threads in calls whose results a
+ * stop by ptrace would change, in calls that the kernel restarts, and in none.  Each checks every
+ * result and, roughly, the time it took.
  * Exits with 1 at the first wrong result.
  */
 #include <errno.h>
@@ -265,7 +265,12 @@ int main(int argc, char **argv)
 	int i, n = 0, seconds = argc > 1 ? atoi(argv[1]) : 1;
 	struct timespec rest = { .tv_sec = seconds };
 	pthread_t t[N];
+	sigset_t set;
+	int sig;
 
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	if (pipe(whole[0].fd) || socketpair(AF_UNIX, SOCK_STREAM, 0, whole[1].fd))
 		return 2;
@@ -279,7 +284,10 @@ int main(int argc, char **argv)
 	pthread_create(&t[n++], NULL, creator, &created);
 	puts("running");
 	fflush(stdout);
-	check("main's nanosleep", nanosleep(&rest, NULL), 0, 0);
+	if (seconds)
+		check("main's nanosleep", nanosleep(&rest, NULL), 0, 0);
+	else
+		check("main's sigwait", sigwait(&set, &sig), 0, 0);
 	over = true;
 	while (n)
 		pthread_join(t[--n], NULL);

@@ -62,7 +62,7 @@ static __attribute__((noinline)) void wait_below(int depth)
 	sum += (unsigned long)depth;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	char line[32];
 	int status;
@@ -71,6 +71,11 @@ int main(void)
 	signal(SIGUSR1, handler);
 	wait_below(10);
 	work(3);
+	/* With an argument: the same again, after another byte. */
+	if (argc > 1 && *argv[1]) {
+		wait_below(10);
+		work(3);
+	}
 	pid = fork();
 	if (!pid) {
 		work(1);

@@ -1,0 +1,300 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Detach: a program that was attached to runs natively again, with the memory, descriptors, signal
+# actions, limits and calls under way that it had.  CYCLES of attach and detach: 10, LONG=1: 1000.
+. "$(dirname "$0")/lib.sh"
+need_depctl
+"$tests/programs/build.sh" "$build/programs" || exit 1
+cd "$tmp" || exit 1
+cases=$build/programs/detach_cases
+cycles=10
+[ "$LONG" != 1 ] || cycles=1000
+
+# attach PID: begin to record it, in the background: $recorder
+attach() {
+	rm -rf store
+	timeout -s KILL 120 "$DEPCTL" attach -o store "$1" 2>err &
+	recorder=$!
+	wait_for 20 grep -qs "recording process" err || {
+		fail "no attach to $1: $(cat err)"
+		return 1
+	}
+}
+
+# detach: end the recording; fails if the process could not be detached from
+detach() {
+	pkill -INT -P $recorder -x depctl
+	wait $recorder && grep -q "runs natively again" err
+}
+
+# state PID: what a detach must leave as it was before the attach
+state() {
+	cat "/proc/$1/maps" "/proc/$1/limits"
+	grep -E "^(SigPnd|ShdPnd|SigBlk|SigIgn|SigCgt|VmLck|NoNewPrivs)" "/proc/$1/status"
+	ls "/proc/$1/fd"
+}
+
+# good STORE: it is complete
+good() {
+	"$DEPCTL" verify "$1" >verify.out 2>&1 && grep -q 'references: good$' verify.out &&
+		! grep -q "still running" verify.out
+}
+
+# ---- a process that sleeps ----
+(ulimit -S -d 4000000 && ulimit -S -v 1000000000 && exec sleep 300) &
+pid=$!
+wait_for 10 grep -q "^Name:.*sleep" /proc/$pid/status
+state $pid >before
+attach $pid && detach && pass "a process in nanosleep" || fail "nanosleep: $(cat err)"
+state $pid >after
+cmp before after && pass "all of its state is as before" || fail "$(diff before after)"
+good store && pass "the store is good" || fail "the store: $(tail -n 1 verify.out)"
+is "its thread has left" "$("$DEPCTL" info --json store | python3 -c 'import json, sys
+print(json.load(sys.stdin)["threads"][0]["end"])')" left
+attach $pid && detach && pass "it is attached to again" || fail "again: $(cat err)"
+state $pid >after
+cmp before after && pass "and detached from again" || fail "$(diff before after)"
+kill $pid
+wait $pid 2>/dev/null
+is "it ends by a signal as usual" $? 143
+
+# ---- programs in states of which they must keep each part ----
+# begin CASE: start it in the background, with its standard input at descriptor 6
+begin() {
+	coproc program { exec "$cases" "$1"; }
+	pid=$program_PID
+	exec 5<&"${program[0]}" 6>&"${program[1]}"
+	at=0
+	: >out
+	cat <&5 >out &
+	reader=$!
+}
+
+# until it waits for the next byte
+reached() {
+	at=$((at + 1))
+	wait_for 20 grep -q "^at $at$" out || fail "$1 does not reach $at: $(cat out)"
+}
+
+go_on() {
+	echo >&6
+}
+
+# over NAME: it must have found nothing wrong
+over() {
+	wait $pid
+	exec 5<&- 6>&-
+	wait $reader
+	is "$1" "$(tail -n 1 out)" right
+}
+
+for case in jump once altstack autodisarm pending; do
+	begin $case
+	reached $case
+	attach $pid
+	go_on
+	reached $case
+	detach || fail "$case: $(cat err)"
+	go_on
+	over "attach and detach, $case"
+done
+begin pending
+reached pending
+go_on
+reached pending
+attach $pid
+go_on
+over "signals that are pending at the attach are delivered under the engine"
+wait $recorder
+
+begin code
+reached code
+state $pid >before
+attach $pid
+go_on
+reached code
+go_on
+reached code
+detach || fail "code: $(cat err)"
+state $pid >after
+cmp before after && pass "pages of code are writable again" || fail "$(diff before after)"
+go_on
+reached code
+go_on
+over "generated code"
+
+# In recv with a time-out: first natively, from before the attach to after the detach; then the call
+# begins in the engine.
+begin late
+reached late
+attach $pid
+detach || fail "late: $(cat err)"
+reached late
+reached late
+go_on
+over "a call with a time-out that the attach and the detach have met"
+begin late
+reached late
+attach $pid
+reached late
+detach || fail "late: $(cat err)"
+grep -q "1 of its threads follow" err && pass "a thread follows when its call returns" ||
+	fail "$(cat err)"
+reached late
+! grep -q adept-session /proc/$pid/maps && pass "then the engine is gone" ||
+	fail "the engine is still mapped"
+good store && pass "the store is good" || fail "the store: $(tail -n 1 verify.out)"
+go_on
+over "and it returns what it must"
+
+# The same, but the tracer is killed meanwhile: the thread leaves alone.
+begin late
+reached late
+attach $pid
+reached late
+pkill -INT -P $recorder -x depctl
+wait_for 20 grep -qs "runs natively again" err
+pkill -KILL -s "$(pgrep -P "$(pgrep -P $recorder -x depctl)" -x depctl | head -n 1)" depctl
+reached late
+go_on
+over "a thread leaves although the tracer is killed"
+pkill -INT -P $recorder -x depctl
+wait $recorder
+
+begin eintr
+reached eintr
+attach $pid
+detach || fail "eintr: $(cat err)"
+over "a handler ends a call after the detach"
+begin descriptors
+reached descriptors
+for ((i = 0; i < 3; i++)); do
+	attach $pid && detach || fail "descriptors: $(cat err)"
+done
+over "descriptors have the lowest numbers"
+
+# ---- attached to and detached from all the time ----
+# cycle PROGRAM PATTERN SECONDS
+cycle() {
+	local done
+	"$build/programs/$1" "$3" >out 2>&1 &
+	pid=$!
+	wait_for 10 grep -qs running out
+	grep SigCgt /proc/$pid/status >before
+	for ((done = 0; done < cycles; done++)); do
+		attach $pid && sleep 0.05 && detach || break
+	done
+	is "$1: cycles" $done $cycles
+	[ $done = $cycles ] || cat err
+	grep SigCgt /proc/$pid/status >after
+	cmp before after && pass "$1: its handlers are its own" || fail "$1: $(cat after)"
+	! grep -q adept-session /proc/$pid/maps && pass "$1: the engine is gone" ||
+		fail "$1: the engine is still mapped"
+	kill -USR2 $pid
+	wait $pid
+	is "$1: status" $? 0
+	grep -q "$2" out && pass "$1: all results are right" || fail "$1: $(tail -n 3 out)"
+}
+
+cycle attach_calls all.calls 0
+cycle attach_threads all.as 1000
+
+# ---- references ----
+# What is recorded between an attach and a detach is what a whole recording has there.
+if have setarch && have python3; then
+	same=$build/programs/attach_same
+	{ sleep 0.2 && echo && sleep 0.5 && echo; } |
+		env -i setarch -R "$DEPCTL" record -q --alone -o whole -- "$same" 2 >whole.out
+	coproc program { exec env -i setarch -R "$same" 2; }
+	pid=$program_PID
+	exec 5<&"${program[0]}" 6>&"${program[1]}"
+	wait_for 10 eval 'grep -q "^0 " /proc/$pid/syscall'
+	attach $pid
+	echo >&6
+	sleep 0.5
+	detach || fail "attach_same: $(cat err)"
+	echo >&6
+	is "the output is the same" "$(cat <&5)" "$(cat whole.out)"
+	exec 5<&- 6>&-
+	good store && pass "the store is good" || fail "the store: $(tail -n 1 verify.out)"
+	for dir in whole store; do
+		"$DEPCTL" dump --refs --fields=process,pc,address,size,type $dir |
+			awk 'NR == 1 { p = $1 } $1 == p { print $2, $3, $4, $5 }' >$dir.refs
+	done
+	cat >within.py <<'END2'
+import sys
+whole, part = (open(f).read().split("\n")[:-1] for f in sys.argv[1:3])
+text, find = "\n".join(whole) + "\n", "\n".join(part) + "\n"
+at = text.find(find)
+print(len(part) > 10000 and at > 0 and at + len(find) < len(text))
+END2
+	is "the references are a part of a whole recording" \
+		"$(python3 within.py whole.refs store.refs)" True
+fi
+
+# ---- children, servers ----
+sh -c 'sleep 1; sh -c "sleep 2; echo inner" & wait; echo outer' >out &
+pid=$!
+attach $pid
+sleep 1.5
+detach || fail "children: $(cat err)"
+is "processes that were detached from" "$(grep -c "runs natively again" err)" 3
+wait $pid
+is "children" "$(paste -s -d ' ' out)" "inner outer"
+if have redis-server && have redis-cli && have redis-benchmark; then
+	redis-server --port 0 --unixsocket "$tmp/redis" --save '' --daemonize no >redis.out 2>&1 &
+	pid=$!
+	cli="redis-cli -s $tmp/redis"
+	wait_for 10 eval '$cli ping 2>/dev/null | grep -q PONG'
+	redis-benchmark -s "$tmp/redis" -q -n 300000 -c 20 -t set,get >bench.out 2>&1 &
+	load=$!
+	for ((i = 0; i < cycles / 2; i++)); do
+		attach $pid && sleep 0.1 && detach || break
+	done
+	is "cycles of redis" $i $((cycles / 2))
+	kill -0 $load && pass "under load" || fail "the load was over: $(tail -c 200 bench.out)"
+	wait $load
+	is "the clients of redis see no error" $? 0
+	$cli shutdown nosave
+	wait $pid
+	is "redis ends" $? 0
+fi
+if have node && have python3; then
+	cat >server.js <<'END2'
+const http = require("http");
+http.createServer((request, response) => {
+	let sum = 0;
+	for (let i = 0; i < 2000; i++)
+		sum += i * i % 7;
+	response.end("sum " + sum + "\n");
+}).listen(process.argv[2], () => console.log("up"));
+END2
+	cat >client.py <<'END2'
+import http.client, socket, sys, time
+class Connection(http.client.HTTPConnection):
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(sys.argv[1])
+c, n, end = Connection("localhost"), 0, time.time() + float(sys.argv[2])
+while time.time() < end:
+    c.request("GET", "/")
+    body = c.getresponse().read()
+    assert body == b"sum 3999\n", body
+    n += 1
+print("right" if n > 100 else n)
+END2
+	node server.js "$tmp/node" >out 2>&1 &
+	pid=$!
+	wait_for 10 grep -q up out
+	python3 client.py "$tmp/node" 8 >client.out 2>&1 &
+	load=$!
+	for ((i = 0; i < cycles / 2; i++)); do
+		attach $pid && sleep 0.1 && detach || break
+	done
+	is "cycles of node" $i $((cycles / 2))
+	wait $load
+	is "the client of node sees no error" "$(tail -n 1 client.out)" right
+	kill $pid
+	wait $pid 2>/dev/null
+fi
+finish

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Suite: detach.  detach_cases CASE: brings itself into a state in which it is attached to or
+ * detached from, and checks that it does not notice.  It prints "at N" and then waits for a byte of
+ * standard input, so that the suite decides when; it ends with "right", or "wrong: " and what.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <immintrin.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define STACK	65536
+#define VALUE	4711
+
+static int step;
+
+__attribute__((noreturn))
+static void wrong(const char *what, long value)
+{
+	printf("wrong: %s, %ld (%s)\n", what, value, strerror(errno));
+	exit(1);
+}
+
+static void check(int good, const char *what, long value)
+{
+	if (!good)
+		wrong(what, value);
+}
+
+/* Wait for a byte; a handler may run meanwhile. */
+static void here(void)
+{
+	char c;
+
+	printf("at %d\n", ++step);
+	fflush(stdout);
+	while (read(STDIN_FILENO, &c, 1) < 0)
+		check(errno == EINTR, "read", errno);
+}
+
+static void set_handler(int sig, void (*f)(int, siginfo_t *, void *), int flags)
+{
+	struct sigaction sa = { .sa_sigaction = f, .sa_flags = SA_SIGINFO | flags };
+
+	check(!sigaction(sig, &sa, NULL), "sigaction", sig);
+}
+
+static void block(int how, int sig)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigprocmask(how, &set, NULL);
+}
+
+/* ---- signals of faults that are blocked and pending ---- */
+
+static volatile sig_atomic_t got[65], value;
+
+static void count(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	got[sig]++;
+	value = info->si_code == SI_QUEUE ? info->si_value.sival_int : -1;
+}
+
+static void send_blocked(int sig)
+{
+	sigset_t pending;
+
+	block(SIG_BLOCK, sig);
+	sigqueue(getpid(), sig, (union sigval){ .sival_int = VALUE + sig });
+	sigpending(&pending);
+	check(sigismember(&pending, sig) && !got[sig], "pending", sig);
+}
+
+static void take_blocked(int sig)
+{
+	block(SIG_UNBLOCK, sig);
+	check(got[sig] == 1 && value == VALUE + sig, "delivered with its value", value);
+}
+
+/* The suite attaches at 1 or 2, and detaches at 2 or not at all. */
+static void case_pending(void)
+{
+	set_handler(SIGSEGV, count, 0);
+	set_handler(SIGTRAP, count, 0);
+	set_handler(SIGUSR1, count, 0);
+	send_blocked(SIGSEGV);
+	send_blocked(SIGUSR1);
+	here();
+	send_blocked(SIGTRAP);
+	here();
+	take_blocked(SIGTRAP);
+	take_blocked(SIGSEGV);
+	take_blocked(SIGUSR1);
+}
+
+/* ---- handlers ---- */
+
+static char stack[STACK] __attribute__((aligned(16)));
+
+static void check_altstack(int flags)
+{
+	stack_t now;
+
+	check(!sigaltstack(NULL, &now), "sigaltstack", 0);
+	check(now.ss_flags == flags, "flags of the alternate stack", now.ss_flags);
+	if (!(flags & SS_DISABLE))
+		check(now.ss_sp == stack && now.ss_size == STACK, "alternate stack", 0);
+}
+
+static void on_stack(int sig, siginfo_t *info, void *context)
+{
+	const ucontext_t *uc = context;
+	char c;
+
+	check(info->si_code == SI_TKILL, "code", info->si_code);
+	check(&c >= stack && &c < stack + STACK, "on the alternate stack", 0);
+	check(uc->uc_stack.ss_sp == stack, "stack in the frame", 0);
+	check_altstack(sig == SIGUSR2 ? SS_DISABLE : SS_ONSTACK);
+	here();
+	check_altstack(sig == SIGUSR2 ? SS_DISABLE : SS_ONSTACK);
+	got[sig]++;
+}
+
+/* Vector registers and the mask are as before after a handler in which the engine came or went. */
+static void handler_keeps(int sig)
+{
+	const __m128i v = _mm_set_epi64x(0x0123456789abcdef, 0x1122334455667788);
+	long ret = SYS_tgkill;
+	sigset_t mask;
+	__m128i after;
+
+	block(SIG_BLOCK, SIGHUP);
+	__asm__ volatile("movdqa %2, %%xmm15\n\t"
+			 "syscall\n\t"
+			 "movdqa %%xmm15, %1"
+			 : "+a"(ret), "=m"(after)
+			 : "m"(v), "D"((long)getpid()), "S"((long)gettid()), "d"((long)sig)
+			 : "rcx", "r11", "memory", "xmm15");
+	check(!ret, "tgkill", ret);
+	check(!memcmp(&v, &after, sizeof(v)), "vector register", sig);
+	sigprocmask(SIG_BLOCK, NULL, &mask);
+	check(sigismember(&mask, SIGHUP) && !sigismember(&mask, SIGUSR1), "mask", sig);
+	check(got[sig] == 1, "handler ran", got[sig]);
+}
+
+/* 1: attach in a handler that began natively; 2: detach in one that began in the engine */
+static void case_handler(int autodisarm)
+{
+	const int sig = autodisarm ? SIGUSR2 : SIGUSR1;
+	stack_t ss = {
+		.ss_sp = stack, .ss_size = STACK, .ss_flags = autodisarm ? (int)(1u << 31) : 0,
+	};
+
+	check(!sigaltstack(&ss, NULL), "sigaltstack", 0);
+	set_handler(sig, on_stack, SA_ONSTACK);
+	handler_keeps(sig);
+	check_altstack(ss.ss_flags);
+	got[sig] = 0;
+	handler_keeps(sig);
+	check_altstack(ss.ss_flags);
+}
+
+static sigjmp_buf back;
+
+static void jump_out(int sig, siginfo_t *info, void *context)
+{
+	(void)info;
+	(void)context;
+	here();
+	siglongjmp(back, sig);
+}
+
+/* A handler that the attach or the detach has met is left by a jump. */
+static void case_jump(void)
+{
+	int i;
+
+	set_handler(SIGUSR1, jump_out, 0);
+	for (i = 0; i < 2; i++)
+		if (!sigsetjmp(back, 1))
+			raise(SIGUSR1);
+}
+
+/* A handler that is used once: natively, and in the engine. */
+static void case_once(void)
+{
+	struct sigaction sa;
+
+	set_handler(SIGUSR1, count, SA_RESETHAND);
+	set_handler(SIGUSR2, count, SA_RESETHAND);
+	raise(SIGUSR1);
+	here();
+	raise(SIGUSR2);
+	here();
+	check(got[SIGUSR1] == 1 && got[SIGUSR2] == 1, "handlers ran", got[SIGUSR2]);
+	sigaction(SIGUSR1, NULL, &sa);
+	check(sa.sa_handler == SIG_DFL, "first handler is reset", 0);
+	sigaction(SIGUSR2, NULL, &sa);
+	check(sa.sa_handler == SIG_DFL, "second handler is reset", 0);
+}
+
+/* ---- system calls ---- */
+
+static long ms_since(const struct timespec *begun)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec - begun->tv_sec) * 1000 + (now.tv_nsec - begun->tv_nsec) / 1000000;
+}
+
+static void *idle(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+/*
+ * It waits twice for 3 s in a call that a stop would end: natively, and in the engine.  A second
+ * thread can be stopped meanwhile.
+ */
+static void case_late(void)
+{
+	const struct timeval timeout = { .tv_sec = 3 };
+	pthread_t thread;
+	struct timespec begun;
+	int fd[2], i;
+	long took;
+	char c;
+
+	check(!pthread_create(&thread, NULL, idle, NULL), "thread", 0);
+	check(!socketpair(AF_UNIX, SOCK_STREAM, 0, fd), "socketpair", 0);
+	check(!setsockopt(fd[0], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)), "timeout", 0);
+	for (i = 0; i < 2; i++) {
+		printf("at %d\n", ++step);
+		fflush(stdout);
+		clock_gettime(CLOCK_MONOTONIC, &begun);
+		errno = 0;
+		check(recv(fd[0], &c, 1, 0) == -1 && errno == EAGAIN, "recv", errno);
+		took = ms_since(&begun);
+		check(took >= 2990 && took < 6000, "ms in recv", took);
+	}
+	here();
+}
+
+static void on_alarm(int sig, siginfo_t *info, void *context)
+{
+	(void)info;
+	(void)context;
+	got[sig]++;
+}
+
+/* A handler without SA_RESTART ends a call in which the thread was at the detach. */
+static void case_eintr(void)
+{
+	const struct itimerval in = { .it_value.tv_sec = 4 };
+	struct pollfd none = { .fd = -1 };
+	struct timespec begun, left = { .tv_sec = 20 };
+
+	set_handler(SIGALRM, on_alarm, 0);
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	setitimer(ITIMER_REAL, &in, NULL);
+	printf("at %d\n", ++step);
+	fflush(stdout);
+	check(nanosleep(&left, &left) == -1 && errno == EINTR, "nanosleep", errno);
+	check(got[SIGALRM] == 1, "alarms", got[SIGALRM]);
+	check(left.tv_sec >= 12 && left.tv_sec < 17, "seconds left", left.tv_sec);
+	check(poll(&none, 1, 0) == 0, "poll", errno);
+}
+
+/* ---- code that changes, limits, descriptors ---- */
+
+static void case_code(void)
+{
+	static const unsigned char get[6] = { 0xb8, 0, 0, 0, 0, 0xc3 };	/* mov $0,%eax; ret */
+	unsigned char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int (*f)(void);
+	int i;
+
+	check(p != MAP_FAILED, "mmap", 0);
+	memcpy(p, get, sizeof(get));
+	memcpy(&f, &p, sizeof(f));
+	for (i = 0; i < 4000; i++) {
+		if (i % 1000 == 0)
+			here();
+		p[1] = (unsigned char)i;
+		check(f() == (i & 0xff), "generated code", i);
+	}
+}
+
+static void case_descriptors(void)
+{
+	const int lowest = open("/dev/null", O_RDONLY);
+	struct timespec begun;
+	int fd;
+
+	close(lowest);
+	printf("at %d\n", ++step);
+	fflush(stdout);
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	while (ms_since(&begun) < 5000) {
+		fd = open("/dev/null", O_RDONLY);
+		check(fd == lowest, "descriptor", fd);
+		check(!close(fd), "close", fd);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} cases[] = {
+		{ "pending", case_pending }, { "jump", case_jump }, { "once", case_once },
+		{ "late", case_late }, { "eintr", case_eintr }, { "code", case_code },
+		{ "descriptors", case_descriptors },
+	};
+	const char *name = argc == 2 ? argv[1] : "";
+	size_t i;
+
+	if (!strcmp(name, "altstack") || !strcmp(name, "autodisarm")) {
+		case_handler(!strcmp(name, "autodisarm"));
+	} else {
+		for (i = 0; i < sizeof(cases) / sizeof(cases[0]) && strcmp(cases[i].name, name);
+		     i++)
+			;
+		if (i == sizeof(cases) / sizeof(cases[0]))
+			return 2;
+		cases[i].run();
+	}
+	printf("right\n");
+	return 0;
+}
