@@ -73,6 +73,8 @@ int main(int argc, char **argv)
 	work(3);
 	/* With an argument: the same again, after another byte. */
 	if (argc > 1 && *argv[1]) {
+		if (write(STDOUT_FILENO, "half\n", 5) < 0)
+			return 1;
 		wait_below(10);
 		work(3);
 	}
