@@ -558,9 +558,25 @@ struct adept_attached {
 };
 
 /**
+ * struct adept_kept - what a tracer has changed in a stopped thread that is to leave the engine
+ *
+ * At ADEPT_GS_KEPT in the thread's tls.  The tracer writes it while the thread is stopped; the
+ * thread applies it when it waits to leave, or when it goes on in the engine.
+ *
+ * @blocked:	1: the tracer has blocked all signals; @mask was the mask
+ * @aborted:	1: the tracer has made system call @call, which had returned or was to return @code,
+ *		look as if it had not begun
+ */
+struct adept_kept {
+	u64 blocked, mask;
+	u64 aborted;
+	s64 call, code;
+};
+
+/**
  * struct adept_leaver - state with which a thread leaves the engine
  *
- * A thread that waits to leave has the address in rbx.  The tracer may change the structure.
+ * A thread that waits to leave has the address in rbx.
  *
  * @regs:	application registers, hardware order
  * @mask:	the thread's signal mask without @sync_blocked

@@ -165,6 +165,7 @@ struct adept_exit {
 /* With ADEPT_PENDING_STOP, the thread comes to a safe point before it enters the code cache. */
 #define ADEPT_GS_PENDING 11u
 #define ADEPT_PENDING_STOP 2u
+#define ADEPT_GS_KEPT	31u	/* struct adept_kept */
 
 /* A sequence of instructions at consecutive addresses. */
 struct adept_run {

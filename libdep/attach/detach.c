@@ -29,6 +29,7 @@
 #include "libdep/inject/leaving.h"
 
 #define TRY_NS		2000000000ull	/* for the threads to come to safe points */
+#define TRY_THREAD_NS	1000000ull	/* more for each thread */
 #define TRIES_NS	5000000000ull	/* for all tries */
 #define PAUSE_NS	200000		/* pause between two passes over the threads */
 #define RETRY_NS	3000000		/* pause between two tries */
@@ -231,7 +232,7 @@ static int commit(struct detach *d)
 
 static int try_to_commit(struct detach *d, struct timespec *begun)
 {
-	u64 until = now_ns() + TRY_NS;
+	u64 begin = now_ns();
 	int ret;
 
 	dep_inject_error(&d->why, EAGAIN, "The threads of process %d do not come to points where "
@@ -244,7 +245,7 @@ static int try_to_commit(struct detach *d, struct timespec *begun)
 		if (ret && !commit(d))
 			return 0;
 		pause_ns(PAUSE_NS);
-	} while (now_ns() < until);
+	} while (now_ns() - begin < TRY_NS + d->s->n * TRY_THREAD_NS);
 	return -EAGAIN;
 }
 

@@ -21,8 +21,6 @@
 #include "owner.h"
 #include "libdep/abi/stream.h"
 
-#define RAX		0	/* index in struct adept_leaver.regs */
-#define SYSCALL_SIZE	2	/* size of the syscall instruction in bytes */
 #define PAUSE_NS	20000	/* pause between two looks at the commit */
 #define TRAP_QUEUED	(-1)	/* si_code SI_QUEUE, by which the engine knows its SIGTRAP */
 
@@ -163,33 +161,52 @@ static int abort_call(const struct dep_leaving *l, pid_t tid, const struct user_
 	return ptrace(PTRACE_SETREGS, tid, NULL, &regs) ? -ESRCH : 0;
 }
 
-/* Signals stay pending until the thread runs natively. */
-static int block_signals(struct dep_leaver *th)
+static int write_kept(const struct dep_leaving *l, const struct user_regs_struct *regs,
+		      struct adept_kept *k)
+{
+	return dep_memory_write(l->mem, regs->gs_base + 8 * ADEPT_GS_KEPT, k, sizeof(*k));
+}
+
+/*
+ * Make signals stay pending until the thread runs natively.
+ *
+ * The mask is put into the process's memory: if the tracer dies, or gives up, the thread itself
+ * sets it again.
+ */
+static int block_signals(const struct dep_leaving *l, pid_t tid,
+			 const struct user_regs_struct *regs, struct adept_kept *k)
 {
 	const u64 all = ~0ull;
+	int err;
 
-	if (th->blocked)
-		return 0;
-	th->blocked = true;
-	if (ptrace(PTRACE_GETSIGMASK, th->tid, sizeof(th->mask), &th->mask) ||
-	    ptrace(PTRACE_SETSIGMASK, th->tid, sizeof(all), &all))
+	err = dep_memory_read(l->mem, regs->gs_base + 8 * ADEPT_GS_KEPT, k, sizeof(*k));
+	if (err || k->blocked)
+		return err;
+	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(k->mask), &k->mask))
 		return -ESRCH;
-	return 0;
+	k->blocked = 1;
+	err = write_kept(l, regs, k);
+	if (!err && ptrace(PTRACE_SETSIGMASK, tid, sizeof(all), &all))
+		err = -ESRCH;
+	return err;
 }
 
 /*
  * The thread's system call is to be made again, or to return what it has returned, when the thread
  * runs natively.  If a signal is pending then, the kernel decides which of the two it is.
  */
-static int keep_call(const struct dep_leaving *l, struct dep_leaver *th,
-		     const struct user_regs_struct *regs)
+static int keep_call(const struct dep_leaving *l, pid_t tid, const struct user_regs_struct *regs)
 {
-	int err = block_signals(th);
+	struct adept_kept k;
+	int err = block_signals(l, tid, regs, &k);
 
-	th->aborted = true;
-	th->call = (s64)regs->orig_rax;
-	th->code = (s64)regs->rax;
-	return err ? err : abort_call(l, th->tid, regs);
+	if (err)
+		return err;
+	k.aborted = 1;
+	k.call = (s64)regs->orig_rax;
+	k.code = (s64)regs->rax;
+	err = write_kept(l, regs, &k);
+	return err ? err : abort_call(l, tid, regs);
 }
 
 static bool has_called(const struct dep_leaving *l, const struct user_regs_struct *regs)
@@ -220,36 +237,6 @@ static void send_trap(const struct dep_leaving *l, pid_t tid)
 	syscall(SYS_rt_tgsigqueueinfo, l->pid, tid, SIGTRAP, &info);
 }
 
-static void put_call(struct adept_leaver *s, const struct dep_leaver *th)
-{
-	if (s->call < 0)
-		s->rip += SYSCALL_SIZE;
-	s->regs[RAX] = (u64)th->code;
-	if (!is_restart(th->code))
-		s->call = -1;
-	else if (s->call < 0)
-		s->call = th->call;
-}
-
-/* The thread waits: put what was kept of its system call and its mask into its state. */
-static int found_ready(const struct dep_leaving *l, struct dep_leaver *th,
-		       const struct user_regs_struct *regs)
-{
-	struct adept_leaver s;
-
-	th->ready = true;
-	if (!th->aborted && !th->blocked)
-		return 0;
-	if (dep_memory_read(l->mem, regs->rbx, &s, sizeof(s)))
-		return -ESRCH;
-	if (th->aborted)
-		put_call(&s, th);
-	if (th->blocked)
-		s.mask = th->mask;
-	th->aborted = th->blocked = false;
-	return dep_memory_write(l->mem, regs->rbx, &s, sizeof(s)) ? -ESRCH : 0;
-}
-
 /* The gs base of a thread in the engine is the address of its tls, which begins with it. */
 static bool is_in_engine(const struct dep_leaving *l, u64 gs_base)
 {
@@ -269,14 +256,16 @@ int dep_leaving_ask(struct dep_leaving *l, struct dep_leaver *th,
 	th->native = dep_leaving_outside(l, regs->rip) && !is_in_engine(l, regs->gs_base);
 	if (th->native)
 		return 0;
-	if (at == entry->wait_done)
-		return found_ready(l, th, regs);
+	if (at == entry->wait_done) {
+		th->ready = true;
+		return 0;
+	}
 	if (at >= entry->call_first && at < entry->call_done)
 		return abort_call(l, th->tid, regs);
 	if (has_called(l, regs) && again)
 		return abort_call(l, th->tid, regs);
 	if (has_called(l, regs) && is_restart((s64)regs->rax))
-		return keep_call(l, th, regs);
+		return keep_call(l, th->tid, regs);
 	if (at < l->boot.image_size)
 		set_pending(l, regs);
 	else
@@ -340,11 +329,13 @@ int dep_leaving_commit(struct dep_leaving *l, struct dep_leaver *th)
 int dep_leaving_signal(struct dep_leaving *l, struct dep_leaver *th,
 		       const struct user_regs_struct *regs, bool again)
 {
+	struct adept_kept k;
+
 	if (has_called(l, regs) && again)
 		return abort_call(l, th->tid, regs);
 	if (has_called(l, regs))
-		return keep_call(l, th, regs);
-	return block_signals(th);
+		return keep_call(l, th->tid, regs);
+	return block_signals(l, th->tid, regs, &k);
 }
 
 static bool is_caught(const struct dep_leaving *l, u64 pc)

@@ -28,16 +28,10 @@ struct dep_leaving {
  * struct dep_leaver - a thread
  * @ready:	it is stopped, and can be moved
  * @native:	it never was in the engine: after an attach it has not returned from its system call
- * @aborted:	private: a system call was made to look as if it had not begun
- * @blocked:	private: its signals are blocked
- * @call, @code: private: number of the aborted call, and its result at the stop
- * @mask:	private: with @blocked: its signal mask before
  */
 struct dep_leaver {
 	pid_t tid;
-	bool ready, native, aborted, blocked;
-	s64 call, code;
-	u64 mask;
+	bool ready, native;
 };
 
 /**

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # bash completion for depctl(1)
 
-_depctl_commands="record attach ls info dump query where verify module status sessions stop metrics
+_depctl_commands="record attach detach ls info dump query where verify module status sessions stop metrics
 	policy"
 
 # Complete the name of a store, or of a directory that may contain stores.
@@ -37,7 +37,7 @@ _depctl_sessions()
 	depctl sessions 2>/dev/null | awk '$2 != "ended" && $1 ~ /^[0-9]+$/ { print $1 }'
 }
 
-# Print the ids of the user's own processes, for depctl attach.
+# Print the ids of the user's own processes, for depctl attach and detach.
 _depctl_pids()
 {
 	local p
@@ -173,6 +173,7 @@ _depctl()
 		return
 		;;
 	attach) options="--output --for --quiet --dry --json --help" ;;
+	detach) options="--quiet --help" ;;
 	ls) options="--modules --json --help" ;;
 	info) options="--formats --quick --json --jobs --help" ;;
 	dump) options="--refs --blocks --events --timestamps --functions --segments --fragments --log
@@ -224,7 +225,7 @@ _depctl()
 		return
 	fi
 	case ${COMP_WORDS[1]} in
-	attach) mapfile -t COMPREPLY < <(compgen -W "$(_depctl_pids)" -- "$cur") ;;
+	attach | detach) mapfile -t COMPREPLY < <(compgen -W "$(_depctl_pids)" -- "$cur") ;;
 	stop) mapfile -t COMPREPLY < <(compgen -W "$(_depctl_sessions)" -- "$cur") ;;
 	query)
 		if [[ " ${COMP_WORDS[*]} " == *" --live "* ]]; then

@@ -34,9 +34,12 @@
 #include "libdep/engine/translate/code_map.h"
 #include "libdep/engine/translate/dispatch.h"
 
-/* Restart codes of the kernel: after these a call is made again by its own number. */
+#define SYSCALL_SIZE	2	/* size of the syscall instruction in bytes */
+
+/* Restart codes of the kernel: after the first three a call is made again by its own number. */
 #define E_RESTART_FIRST	512
-#define E_RESTART_LAST	514
+#define E_RESTART_AGAIN	514
+#define E_RESTART_LAST	516
 
 void leave_pause(struct adept_leaver *s);
 __attribute__((noreturn)) void leave_alone(const struct adept_leaver *s);
@@ -59,13 +62,18 @@ static void restart_call(struct adept_leaver *s)
 
 	if (s->call < 0)
 		return;
-	if (code <= -E_RESTART_FIRST && code >= -E_RESTART_LAST)
+	if (code <= -E_RESTART_FIRST && code >= -E_RESTART_AGAIN)
 		s->regs[X86_RAX] = (u64)s->call;
 	else if (code == -E_RESTART_RESTARTBLOCK)
 		s->regs[X86_RAX] = __NR_restart_syscall;
 	else
 		return;
-	s->rip -= 2;
+	s->rip -= SYSCALL_SIZE;
+}
+
+static int is_restart(s64 code)
+{
+	return code <= -E_RESTART_FIRST && code >= -E_RESTART_LAST;
 }
 
 static struct group *leaving;
@@ -159,6 +167,25 @@ static void wait_for_tracer(struct tls *t, struct adept_leaver *s)
 	}
 }
 
+/* Take back what the tracer has changed, so that the thread leaves as if it had not been stopped. */
+static void apply_kept(struct tls *t, struct adept_leaver *s)
+{
+	const struct adept_kept *k = &t->kept;
+
+	if (k->blocked)
+		s->mask = k->mask;
+	if (k->aborted) {
+		if (s->call < 0)
+			s->rip += SYSCALL_SIZE;
+		s->regs[X86_RAX] = (u64)k->code;
+		if (!is_restart(k->code))
+			s->call = -1;
+		else if (s->call < 0)
+			s->call = k->call;
+	}
+	memset(&t->kept, 0, sizeof(t->kept));
+}
+
 static void get_state(const struct tls *t, struct adept_leaver *s)
 {
 	memcpy(s->regs, t->regs, sizeof(s->regs));
@@ -184,6 +211,7 @@ void leave_wait(struct tls *t, s64 call)
 		return;
 	}
 	get_state(t, &s);
+	apply_kept(t, &s);
 	signal_give_back(t);
 	__atomic_add_fetch(&p->leavers, 1, __ATOMIC_SEQ_CST);
 	futex_wake(&p->leavers, 1);

@@ -9,11 +9,15 @@ int stop_requested(const struct tls *t)
 	return stop && stop != t->tid;
 }
 
-/* A vfork child is another process, which uses its parent's slot. */
+/*
+ * A vfork child is another process, which uses its parent's slot.  A tracer that has given up leaves
+ * threads behind that must become as they were.
+ */
 int leave_requested(const struct tls *t)
 {
 	return has_slot() && !t->own_process &&
-	       __atomic_load_n(&proc_slot()->leave, __ATOMIC_SEQ_CST) != ADEPT_LEAVE_NONE;
+	       (__atomic_load_n(&proc_slot()->leave, __ATOMIC_SEQ_CST) != ADEPT_LEAVE_NONE ||
+		t->kept.blocked);
 }
 
 static void wait_for_release(struct tls *t)

@@ -180,6 +180,9 @@ static int tick(void *arg)
 	if (listen_to_depctl(r))
 		return 1;
 	dep_collector_status(r->collector, &st);
+	/* Another depctl has detached from the process. */
+	if (r->o.pid && !r->child_ended && st.processes && !st.live_processes)
+		command_ended(r, -1);
 	if (st.failed && !r->warned_failed) {
 		r->warned_failed = true;
 		warn("recording has stopped, the command goes on: %s",

@@ -24,16 +24,21 @@ static uint32_t nslots(const struct record_launch *l)
 	return used < all ? used : all;
 }
 
-static void report(const struct record_options *o, pid_t pid, const struct dep_detached *d)
+void report_detached(pid_t pid, const struct dep_detached *d, bool quiet)
 {
-	if (!o->quiet)
+	if (!quiet)
 		warn("process %d runs natively again: %u thread%s stopped for %.3f ms", pid,
 		     d->threads, d->threads == 1 ? "" : "s", (double)d->stop_ns / 1e6);
+	if (d->mapped)
+		warn("the engine's memory in process %d could not be unmapped", pid);
+}
+
+static void report(const struct record_options *o, pid_t pid, const struct dep_detached *d)
+{
+	report_detached(pid, d, o->quiet);
 	if (!o->quiet && d->late)
 		warn("%u of its threads follow when their system calls return; Ctrl-C ends the "
 		     "recording without waiting for them", d->late);
-	if (d->mapped)
-		warn("the engine's memory in process %d could not be unmapped", pid);
 }
 
 int record_detach(const struct record_launch *l, const struct record_options *o)

@@ -121,6 +121,10 @@ void record_launch_end(struct record_launch *l);
 
 /* ---- detach.c ---- */
 
+struct dep_detached;
+
+/** report_detached() - print what a detach has done; @quiet: only what went wrong */
+void report_detached(pid_t pid, const struct dep_detached *d, bool quiet);
 /**
  * record_detach() - after an attach, detach from all processes of the session
  *
