@@ -4,7 +4,8 @@
 # make check		the tests (SUITES="cli crash" for some, TEST=NAME for a part of a suite, see
 #			Documentation/testing.rst); make check-long: all of them with larger inputs
 # make bench		what recording costs, compared with native runs (BENCH="gzip xz",
-#			ROUNDS=, QUICK=1)
+#			ROUNDS=, QUICK=1), and then what bench-attach measures
+# make bench-attach	how long attach and detach stop a process (BENCH="sleep100 busy8")
 # make bench-races	the cost of race detection, compared with other detectors; takes the same
 # make bench-depd	how fast depd is, compared with `depctl record --alone`; takes the same
 # make lint		licence lines, line lengths, cppcheck where it is installed
@@ -318,6 +319,10 @@ check-long:
 
 bench: all
 	$(Q)BUILD="$$(pwd)/$(B)" bash tests/bench/bench.sh $(BENCH)
+	$(if $(BENCH),,$(Q)BUILD="$$(pwd)/$(B)" sh tests/bench/attach.sh)
+
+bench-attach: all
+	$(Q)BUILD="$$(pwd)/$(B)" sh tests/bench/attach.sh $(BENCH)
 
 bench-races: all
 	$(Q)BUILD="$$(pwd)/$(B)" sh tests/bench/races.sh $(BENCH)
@@ -408,6 +413,6 @@ uninstall:
 clean:
 	rm -rf build build-san build-tsan
 
-.PHONY: all tests check check-long bench bench-races bench-depd lint docs compile_commands install \
-	uninstall clean
+.PHONY: all tests check check-long bench bench-attach bench-races bench-depd lint docs \
+	compile_commands install uninstall clean
 -include $(ENGINE_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(DEPCTL_OBJ:.o=.d) $(wildcard $(B)/tests/*.d)
