@@ -13,6 +13,7 @@ cycles=10
 # attach PID: begin to record it, in the background: $recorder
 attach() {
 	rm -rf store
+	: >err
 	timeout -s KILL 120 "$DEPCTL" attach -o store "$1" 2>err &
 	recorder=$!
 	wait_for 20 grep -qs "recording process" err || {
@@ -172,6 +173,35 @@ for ((i = 0; i < 3; i++)); do
 	attach $pid && detach || fail "descriptors: $(cat err)"
 done
 over "descriptors have the lowest numbers"
+
+# ---- a process that cannot be detached from now goes on in the engine ----
+begin vfork
+reached vfork
+attach $pid
+reached vfork
+pkill -INT -P $recorder -x depctl
+wait $recorder
+is "a vfork child runs: status" $? 1
+grep -q "vfork.*try again.*stays under the engine" err && pass "and the message says so" ||
+	fail "vfork: $(cat err)"
+reached vfork
+"$DEPCTL" detach -q $pid 2>err && pass "depctl detach, later" || fail "$(cat err)"
+! grep -q adept-session /proc/$pid/maps && pass "the engine is gone" || fail "it is still mapped"
+go_on
+over "it has not noticed"
+
+# By another depctl; a process that was launched.
+"$DEPCTL" record -q --alone -o launched -- sleep 2 &
+recorder=$!
+wait_for 10 eval 'pid=$(pgrep -P $recorder -x sleep) && grep -q adept-session /proc/$pid/maps'
+sleep 0.3
+"$DEPCTL" detach -q $pid 2>err && pass "depctl detach of a launched process" || fail "$(cat err)"
+! grep -q adept-session /proc/$pid/maps && pass "the engine is gone" || fail "it is still mapped"
+wait $recorder
+is "depctl record ends as the command" $? 0
+"$DEPCTL" detach $$ 2>err
+is "depctl detach of a process that is not recorded" $? 1
+grep -q "is not being recorded" err && pass "says so" || fail "$(cat err)"
 
 # ---- attached to and detached from all the time ----
 # cycle PROGRAM PATTERN SECONDS

@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -261,6 +262,41 @@ static void case_late(void)
 	here();
 }
 
+/* A thread sleeps while the process cannot be detached from, since a vfork child runs for 8 s. */
+static void *sleeps(void *arg)
+{
+	struct timespec begun, rest = { .tv_sec = 10 };
+	long took;
+
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	check(!nanosleep(&rest, NULL), "nanosleep", 0);
+	took = ms_since(&begun);
+	check(took >= 10000 && took < 14000, "ms in nanosleep", took);
+	return arg;
+}
+
+static void case_vfork(void)
+{
+	pthread_t thread;
+	int status;
+	pid_t pid;
+
+	check(!pthread_create(&thread, NULL, sleeps, NULL), "thread", 0);
+	printf("at %d\n", ++step);
+	fflush(stdout);
+	sleep(1);
+	printf("at %d\n", ++step);
+	fflush(stdout);
+	pid = vfork();
+	if (!pid) {
+		sleep(8);
+		_exit(0);
+	}
+	check(waitpid(pid, &status, 0) == pid && !status, "child", status);
+	check(!pthread_join(thread, NULL), "join", 0);
+	here();
+}
+
 static void on_alarm(int sig, siginfo_t *info, void *context)
 {
 	(void)info;
@@ -332,7 +368,7 @@ int main(int argc, char **argv)
 	} cases[] = {
 		{ "pending", case_pending }, { "jump", case_jump }, { "once", case_once },
 		{ "late", case_late }, { "eintr", case_eintr }, { "code", case_code },
-		{ "descriptors", case_descriptors },
+		{ "descriptors", case_descriptors }, { "vfork", case_vfork },
 	};
 	const char *name = argc == 2 ? argv[1] : "";
 	size_t i;
