@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Attach to a running process, and detach from a recorded one: find out what its threads do, whether they can be taken over, and
- * how long they would be stopped.
+ * Attach to a running process: find out what its threads do, whether they can be taken over, and
+ * how long they would be stopped.  Detach from a recorded process.
  *
  * A thread in a system call must not be stopped if that would change what the call returns: some
  * calls return EINTR after a stop by ptrace, and some a short count.  Such a thread is not stopped;

@@ -7,8 +7,9 @@
  *					all can be taken: inject, let them go
  *					otherwise: let them go, exit
  *	wait <-------------------------	result, in shared memory
- *	try again, for at most 2 s	take the threads left out when their calls return
- *					(late.c); exit
+ *	try again, for at most 2 s
+ *
+ * Threads in calls that a stop would end enter the engine later, by its signal handler (late.c).
  *
  * The caller does not kill the tracer: if the process is frozen in the middle of the injection,
  * the tracer must be there when it runs again.

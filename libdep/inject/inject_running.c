@@ -38,7 +38,8 @@ struct attaching {
 	struct dep_remote r;
 	struct dep_address_space space;
 	struct dep_plan plan;
-	siginfo_t trap;		/* a SIGTRAP that the first thread is to receive; si_signo 0: none */
+	/* a SIGTRAP that the first thread is about to receive; si_signo is 0 if there is none */
+	siginfo_t trap;
 };
 
 static int fill_entry(struct adept_attached *a, const struct dep_running *t, struct dep_why *why)
@@ -151,7 +152,7 @@ static int wait_ready(struct attaching *g, struct dep_why *why)
 		if (stop == DEP_STOP_SIGNAL && is_at(g, entry->failed))
 			return dep_inject_error(why, ENOMEM, "The engine in process %d has not "
 						"enough memory.", g->r.pid);
-		/* SIGSTOP cannot be blocked, and SIGTRAP is not: it was pending, or has been sent. */
+		/* SIGSTOP cannot be blocked, and SIGTRAP is not: it was pending or was sent. */
 		if (stop == DEP_STOP_SIGNAL && sig != SIGTRAP)
 			g->r.held = sig;
 		else if (stop == DEP_STOP_SIGNAL && !g->trap.si_signo)

@@ -54,8 +54,8 @@ static int check_engine(struct dep_leaving *l, struct dep_why *why)
 		return dep_inject_error(why, -err, "The memory of process %d cannot be read: %s.",
 					l->pid, strerror(-err));
 	if (l->boot.image != image || memcmp(&entry, &l->t->entry, sizeof(entry)))
-		return dep_inject_error(why, ENOTSUP, "Process %d is recorded by another version of "
-					"Adept, which must detach.", l->pid);
+		return dep_inject_error(why, ENOTSUP, "Process %d is recorded by another version "
+					"of Adept, which must detach.", l->pid);
 	return 0;
 }
 
@@ -90,8 +90,8 @@ int dep_leaving_begin(struct dep_leaving *l, const struct dep_target *t, u32 slo
 
 	*l = (struct dep_leaving){ .t = t, .slot = p, .pid = pid, .mem = -1 };
 	if (t->layout.flags & ADEPT_S_MODULE)
-		return dep_inject_error(why, ENOTSUP, "Process %d is recorded by the kernel module, "
-					"and cannot be detached from.", pid);
+		return dep_inject_error(why, ENOTSUP, "Process %d is recorded by the kernel "
+					"module, and cannot be detached from.", pid);
 	if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != ADEPT_SLOT_LIVE ||
 	    p->pid != (u32)pid)
 		return dep_inject_error(why, ESRCH, "Process %d is not recorded any more.", pid);

@@ -42,13 +42,13 @@ struct dep_leaver {
  * From now on its threads wait at safe points, until dep_leaving_end().  They go on in the engine
  * if the calling thread dies before dep_leaving_commit().
  *
- * Return: 0; -ESRCH: @slot is not that of a live process @pid; -EBUSY: another caller does the same;
- * or another negative errno.
+ * Return: 0; -ESRCH: @slot is not that of a live process @pid; -EBUSY: another caller does the
+ * same; or another negative errno.
  */
 int dep_leaving_begin(struct dep_leaving *l, const struct dep_target *t, u32 slot, pid_t pid,
 		      int proc, struct dep_why *why);
 
-/** dep_leaving_in_call() - is a thread with this program counter in a system call of the program? */
+/** dep_leaving_in_call() - is a thread with this program counter in a call of the program? */
 bool dep_leaving_in_call(const struct dep_leaving *l, u64 pc);
 /** dep_leaving_outside() - is this program counter outside of the engine's image? */
 bool dep_leaving_outside(const struct dep_leaving *l, u64 pc);
@@ -103,8 +103,8 @@ void dep_leaving_release(const struct dep_leaving *l, pid_t tid, int sig);
 
 /**
  * dep_leaving_end() - end the handshake
- * @left: all threads were moved, or the process has died; otherwise the threads go on in the engine,
- *	which is possible before the commit only
+ * @left: all threads were moved, or the process has died; otherwise the threads go on in the
+ *	engine, which is possible before the commit only
  */
 void dep_leaving_end(struct dep_leaving *l, bool left);
 

@@ -26,7 +26,7 @@ struct dep_owner;
 /**
  * dep_owner_new() - mark a word as owned by the calling thread
  * @fd: a session file, which the caller still owns
- * @word: offset of the word in the file; its offset in its page is the same in all calls of a thread
+ * @word: offset of the word in the file; all words of a thread have the same offset in their pages
  *
  * This replaces the thread's robust list, so the thread must not use robust mutexes.
  *

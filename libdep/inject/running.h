@@ -67,9 +67,9 @@ bool dep_running_caught(const struct dep_attaching *a, const struct user_regs_st
 /**
  * dep_running_inject() - start the engine in a stopped thread, and move all stopped ones
  *
- * On success they are not traced any more, and late threads may be released, too.  On failure all are as before the call, except int3
- * instructions.  If the caller dies during the call, that first thread can be left with the
- * registers of a system call that it did not make.
+ * On success they are not traced any more, and late threads may be released, too.  On failure all
+ * are as before the call, except int3 instructions.  If the caller dies during the call, that first
+ * thread can be left with the registers of a system call that it did not make.
  *
  * Return: as dep_attach().
  */

@@ -135,7 +135,7 @@ struct tls {
 	u32 own_process;	/* 1: vfork child, another process in its parent's memory */
 	/* the injector's data about a thread that is older than the engine, or NULL */
 	struct adept_attached *attached;
-	s64 interrupted_call;	/* number of the system call to continue, or -1; see syscall_go_on() */
+	s64 interrupted_call;	/* number of the system call that syscall_go_on() makes, or -1 */
 	u32 clear_handlers;	/* 1: created with CLONE_CLEAR_SIGHAND, so reset signal handlers */
 	struct group *group;	/* the threads of the same process (thread_list.h) */
 	u32 stop_state;		/* enum stop_state */

@@ -167,7 +167,7 @@ static void wait_for_tracer(struct tls *t, struct adept_leaver *s)
 	}
 }
 
-/* Take back what the tracer has changed, so that the thread leaves as if it had not been stopped. */
+/* Undo what the tracer has changed: the thread leaves as if it had not been stopped. */
 static void apply_kept(struct tls *t, struct adept_leaver *s)
 {
 	const struct adept_kept *k = &t->kept;

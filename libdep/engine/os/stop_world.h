@@ -13,7 +13,7 @@
 struct k_siginfo;
 
 /**
- * is_stop_signal() - whether the signal is the SIGTRAP of stop_world(), or of a tracer that detaches
+ * is_stop_signal() - whether the signal is the SIGTRAP of stop_world(), or that of a detach
  */
 int is_stop_signal(const struct tls *t, u32 signo, const struct k_siginfo *info);
 

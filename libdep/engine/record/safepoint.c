@@ -10,8 +10,8 @@ int stop_requested(const struct tls *t)
 }
 
 /*
- * A vfork child is another process, which uses its parent's slot.  A tracer that has given up leaves
- * threads behind that must become as they were.
+ * A vfork child is another process, which uses its parent's slot.  After a tracer has given up, its
+ * changes of the thread must be undone.
  */
 int leave_requested(const struct tls *t)
 {

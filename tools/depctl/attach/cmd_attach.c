@@ -24,8 +24,8 @@ struct attach {
 static const struct argp_option options[] = {
 	{ "output", 'o', "DIR", 0, "Create the store in directory DIR (default: COMMAND.dep, or "
 	  "the next free COMMAND.1.dep, ..)", 1 },
-	{ "for", OPT_FOR, "SECONDS", 0, "Stop recording after this time; the process continues",
-	  1 },
+	{ "for", OPT_FOR, "SECONDS", 0, "Stop recording after this time; the process runs on "
+	  "natively", 1 },
 	{ "quiet", 'q', NULL, 0, "No summary at the end", 1 },
 	{ "dry", OPT_DRY, NULL, 0, "Record nothing: stop the threads, resume them at once, and "
 	  "print what was found", 2 },
@@ -78,8 +78,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	options, parse, "PID",
 	"Record a running process until it ends or until Ctrl-C.\v"
-	"When the recording ends the process continues, but it stays under the engine, and slower, "
-	"until it ends.",
+	"When the recording ends, the process runs on natively.",
 	NULL, NULL, NULL,
 };
 
