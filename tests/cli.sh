@@ -102,7 +102,7 @@ expect 2 "" "has no option '--json'" "$depctl" query --json
 [ ! -x "$(dirname "$depctl")/depd" ] ||
 	expect 0 "^depd [0-9]+\.[0-9]+" "" "$(dirname "$depctl")/depd" --version
 expect 2 "" "has no command 'frobnicate'" "$depctl" help frobnicate
-for c in record attach ls info dump where verify module status sessions stop metrics policy; do
+for c in record attach detach ls info dump where verify module status sessions stop metrics policy; do
 	expect 0 "Usage: depctl $c" "" "$depctl" $c --help
 	expect 0 "Usage: depctl $c" "" "$depctl" $c -h
 	expect 0 "Usage: depctl $c" "" "$depctl" help $c
@@ -139,6 +139,9 @@ expect 2 "" "json needs --dry" "$depctl" attach --json 1
 expect 2 "" "excludes -o" "$depctl" attach --dry -o x 1
 expect 2 "" "for must be a number" "$depctl" attach --for 0 1
 expect 2 "" "PID must be a number" "$depctl" attach --dry x
+expect 2 "" "which process" "$depctl" detach
+expect 2 "" "only one PID" "$depctl" detach 1 2
+expect 1 "" "There is no process" "$depctl" detach 99999999
 expect 2 "" "must be a number from 1" "$depctl" stop 0
 expect 2 "" "must be a number" "$depctl" stop 1 all
 expect 2 "" "cannot be combined" "$depctl" stop --all 1
@@ -455,8 +458,8 @@ options() {
 		grep -vx -e --usage | sort -u
 }
 
-for command in attach ls info dump "query races" where verify module status sessions stop metrics \
-	"policy check" "record --races"; do
+for command in attach detach ls info dump "query races" where verify module status sessions stop \
+	metrics "policy check" "record --races"; do
 	# shellcheck disable=SC2086
 	completed $command -- | tr -d = | sort >out
 	# shellcheck disable=SC2086

@@ -102,7 +102,7 @@ for command in "ls" "ls $store" "ls --modules $store" "info $store" "info --quic
 	# shellcheck disable=SC2086
 	fits $command
 done
-for command in help record attach ls info dump "query races" where verify status policy; do
+for command in help record attach detach ls info dump "query races" where verify status policy; do
 	# shellcheck disable=SC2086
 	widths=80 fits $command --help
 done

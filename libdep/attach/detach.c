@@ -127,7 +127,7 @@ static int ask(struct detach *d, u32 i)
 static void stop_waiting(struct detach *d, u32 i)
 {
 	struct dep_attach_thread *t = &d->s->thread[i];
-	int status;
+	int status = 0;
 
 	ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 	while (waitpid(t->tid, &status, __WALL) < 0 && errno == EINTR)
@@ -348,6 +348,9 @@ static void handle_stops(struct detach *d)
 
 		if (t)
 			handle_stop(d, (u32)(t - d->s->thread), status);
+		else if (WIFSTOPPED(status))
+			/* A native thread has executed another program, and has another number now. */
+			ptrace(PTRACE_DETACH, tid, NULL, (long)release_signal(status));
 	}
 }
 
@@ -411,7 +414,15 @@ static int begin(struct detach *d, struct scan *s)
 /* The process goes on in the engine. */
 static void undo(struct detach *d)
 {
+	u32 i;
+
 	dep_leaving_end(&d->leaving, false);
+	for (i = 0; i < d->s->n; i++) {
+		if (!d->leaver[i].ready)
+			continue;
+		ptrace(PTRACE_DETACH, d->s->thread[i].tid, NULL, NULL);
+		thread_gone(d, i);
+	}
 	release_all(d->s);
 }
 

@@ -21,7 +21,8 @@
 #include "owner.h"
 #include "libdep/abi/stream.h"
 
-#define PAUSE_NS	20000	/* pause between two looks at the commit */
+#define PAUSE_NS	20000	/* pause between two looks at a thread */
+#define PAUSES		250000	/* give up after 5 s or more */
 #define TRAP_QUEUED	(-1)	/* si_code SI_QUEUE, by which the engine knows its SIGTRAP */
 
 /* The kernel's restart codes: 512 to 514, and 516. */
@@ -275,13 +276,24 @@ int dep_leaving_ask(struct dep_leaving *l, struct dep_leaver *th,
 
 /* ---- the commit and after ---- */
 
+/*
+ * The process does not do what the engine does, or is extremely slow.  The tracer's death makes its
+ * threads go on without a tracer, in whatever state the handshake is.
+ */
+__attribute__((noreturn))
+static void give_up(void)
+{
+	_exit(1);
+}
+
 /* Stop a thread that waits, or that is about to wait. */
 static int stop_waiting(const struct dep_leaving *l, pid_t tid, struct user_regs_struct *regs)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	unsigned int pauses;
 	int stop, sig;
 
-	for (;;) {
+	for (pauses = 0; pauses < PAUSES; pauses++) {
 		ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
 		stop = dep_trace_wait(tid, true, &sig);
 		if (stop == DEP_STOP_DEAD || stop < 0 || ptrace(PTRACE_GETREGS, tid, NULL, regs))
@@ -292,12 +304,14 @@ static int stop_waiting(const struct dep_leaving *l, pid_t tid, struct user_regs
 		ptrace(PTRACE_CONT, tid, NULL, (long)(stop == DEP_STOP_SIGNAL ? sig : 0));
 		nanosleep(&pause, NULL);
 	}
+	give_up();
 }
 
 /* Wait until the thread has ended the recording, or has found that it cannot. */
 static int wait_committed(struct dep_leaving *l, pid_t tid)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	unsigned int pauses = 0;
 	int stop, sig;
 	u32 state;
 
@@ -307,6 +321,8 @@ static int wait_committed(struct dep_leaving *l, pid_t tid)
 			return -ESRCH;
 		if (stop != DEP_STOP_NONE)
 			ptrace(PTRACE_CONT, tid, NULL, (long)(stop == DEP_STOP_SIGNAL ? sig : 0));
+		if (++pauses > PAUSES)
+			give_up();
 		nanosleep(&pause, NULL);
 	}
 	return state == ADEPT_LEAVE_LEAVING ? 0 : -EAGAIN;

@@ -4,6 +4,9 @@
  *
  * The caller traces all threads, and has stopped those that it passes.  engine/os/leave.c is the
  * other side.
+ *
+ * The caller must be a process of its own: these functions end it if the process that it traces
+ * does not answer for 5 seconds.
  */
 #ifndef ADEPT_INJECT_LEAVING_H
 #define ADEPT_INJECT_LEAVING_H

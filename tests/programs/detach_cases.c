@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Suite: detach.  detach_cases CASE: brings itself into a state in which it is attached to or
+ * Suite: detach.  detach_cases [CASE]: brings itself into a state in which it is attached to or
  * detached from, and checks that it does not notice.  It prints "at N" and then waits for a byte of
  * standard input, so that the suite decides when; it ends with "right", or "wrong: " and what.
  */
@@ -370,7 +370,7 @@ int main(int argc, char **argv)
 		{ "late", case_late }, { "eintr", case_eintr }, { "code", case_code },
 		{ "descriptors", case_descriptors }, { "vfork", case_vfork },
 	};
-	const char *name = argc == 2 ? argv[1] : "";
+	const char *name = argc == 2 ? argv[1] : "code";
 	size_t i;
 
 	if (!strcmp(name, "altstack") || !strcmp(name, "autodisarm")) {

@@ -9,7 +9,7 @@
 	.globl	_start
 _start:
 	.skip	BOOT_SIZE
-	.quad	entry - _start, 0, 0, 0
+	.quad	entry - _start, 0, 0, 0, 0, 0, 0, 0
 target:
 	.quad	0
 

@@ -206,6 +206,8 @@ void leave_wait(struct tls *t, s64 call)
 	safepoint_enter(t);
 	s.mask = set_signal_mask(~0ull);
 	if (t->pending & PENDING_SIGNAL) {
+		/* Its delivery sets the mask. */
+		t->kept.blocked = 0;
 		set_signal_mask(s.mask);
 		safepoint_leave(t);
 		return;

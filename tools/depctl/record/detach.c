@@ -26,9 +26,11 @@ static uint32_t nslots(const struct record_launch *l)
 
 void report_detached(pid_t pid, const struct dep_detached *d, bool quiet)
 {
+	uint32_t stopped = d->threads - d->late;
+
 	if (!quiet)
 		warn("process %d runs natively again: %u thread%s stopped for %.3f ms", pid,
-		     d->threads, d->threads == 1 ? "" : "s", (double)d->stop_ns / 1e6);
+		     stopped, stopped == 1 ? "" : "s", (double)d->stop_ns / 1e6);
 	if (d->mapped)
 		warn("the engine's memory in process %d could not be unmapped", pid);
 }
@@ -41,11 +43,12 @@ static void report(const struct record_options *o, pid_t pid, const struct dep_d
 		     "recording without waiting for them", d->late);
 }
 
-int record_detach(const struct record_launch *l, const struct record_options *o)
+/* Detach from those processes that are recorded now.  Return: their number. */
+static int detach_all(const struct record_launch *l, const struct record_options *o, int *failed)
 {
 	struct dep_detached d;
 	struct dep_why why;
-	int failed = 0;
+	int done = 0;
 	uint32_t i;
 	pid_t pid;
 
@@ -56,10 +59,21 @@ int record_detach(const struct record_launch *l, const struct record_options *o)
 			continue;
 		if (!dep_detach(&l->target, i, pid, &d, &why)) {
 			report(o, pid, &d);
+			done++;
 		} else if (load(&slot_at(l, i)->state) == ADEPT_SLOT_LIVE) {
 			warn("%s  Process %d stays under the engine, unrecorded.", why.text, pid);
-			failed++;
+			++*failed;
 		}
 	}
+	return done;
+}
+
+int record_detach(const struct record_launch *l, const struct record_options *o)
+{
+	int failed = 0;
+
+	/* A process can have forked before it was detached from. */
+	while (detach_all(l, o, &failed) && !failed)
+		;
 	return failed;
 }
