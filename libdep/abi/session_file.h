@@ -244,7 +244,8 @@ enum adept_exec_state {
  *					COMMITTING -> LEAVING, or -> BUSY if it cannot
  *	(LEAVING) moves each thread
  *	out of the engine when it waits
- *	LEAVING -> LEFT			the engine is unmapped; the collector frees the slot
+ *	LEAVING -> LAST			the last thread unmaps all but the engine's image
+ *	LAST -> LEFT			(the tracer unmaps that); the collector frees the slot
  *	ASKED or BUSY -> NONE		the threads go on in the engine
  *
  * If the tracer dies, the threads themselves go on in the engine or leave it.
@@ -256,6 +257,7 @@ enum adept_leave {
 	ADEPT_LEAVE_COMMITTING,
 	ADEPT_LEAVE_BUSY,
 	ADEPT_LEAVE_LEAVING,
+	ADEPT_LEAVE_LAST,
 	ADEPT_LEAVE_LEFT,
 };
 
@@ -653,7 +655,7 @@ struct adept_boot {
 	u64 attached_size;	/* bytes mapped at @attached */
 	u64 ncaught;		/* number of instructions in @caught */
 	struct adept_caught_pc caught[ADEPT_CAUGHT_PCS];
-	/* mappings of the engine, for the tracer; filled in when the recording ends by a detach */
+	/* mappings of the engine but for the image, filled in when a detach ends the recording */
 	u64 nmappings;
 	struct adept_mapping {
 		u64 start, size;

@@ -99,7 +99,8 @@ int dep_attach_running(const struct dep_target *target, pid_t pid, struct dep_in
  * @threads:	number of threads of the process
  * @late:	how many of them are in system calls that a stop would end, and leave the engine
  *		when these return
- * @mapped:	the engine's memory could not be unmapped
+ * @mapped:	the engine's memory could not be unmapped, for example since the tracer was killed:
+ *		then the process uses its slot until it ends
  */
 struct dep_detached {
 	u64 stop_ns;

@@ -426,19 +426,19 @@ static void undo(struct detach *d)
 	release_all(d->s);
 }
 
-static void run_detach(void *arg, struct scan *s)
+static int detach(struct detach *d, struct scan *s)
 {
 	struct timespec begun = { 0 };
-	struct detach *d = arg;
+	int err;
 
 	d->s = s;
-	d->err = begin(d, s);
-	if (d->err)
-		return;
-	d->err = try_to_commit(d, &begun);
-	if (d->err) {
+	err = begin(d, s);
+	if (err)
+		return err;
+	err = try_to_commit(d, &begun);
+	if (err) {
 		undo(d);
-		return;
+		return err;
 	}
 	release_native(d);
 	d->out.threads = count_left(d);
@@ -450,6 +450,14 @@ static void run_detach(void *arg, struct scan *s)
 	} else {
 		dep_leaving_end(&d->leaving, true);
 	}
+	return 0;
+}
+
+static void run_detach(void *arg, struct scan *s)
+{
+	struct detach *d = arg;
+
+	d->err = detach(d, s);
 }
 
 static int try(struct detach *d, struct dep_why *why)
@@ -461,7 +469,14 @@ static int try(struct detach *d, struct dep_why *why)
 	snprintf(d->why.text, sizeof(d->why.text),
 		 "The tracer that should detach from process %d was killed.", d->pid);
 	err = tracer_run(run_detach, d, 0, why);
-	return err || !d->err ? err : dep_inject_error(why, -d->err, "%s", d->why.text);
+	if (err || !d->err)
+		return err;
+	/* The tracer was killed after the end of the recording: the threads leave by themselves. */
+	if (dep_leaving_is_orphan(d->target, d->slot)) {
+		d->out.mapped = true;
+		return 0;
+	}
+	return dep_inject_error(why, -d->err, "%s", d->why.text);
 }
 
 int dep_detach(const struct dep_target *target, u32 slot, pid_t pid, struct dep_detached *out,

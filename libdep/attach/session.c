@@ -193,7 +193,8 @@ bool dep_session_left(const struct dep_found *f, pid_t pid)
 {
 	u32 leave = __atomic_load_n(&slot_at(f, f->slot)->leave, __ATOMIC_ACQUIRE);
 
-	return !is_live(f, f->slot, pid) || leave != ADEPT_LEAVE_LEAVING;
+	return !is_live(f, f->slot, pid) ||
+	       (leave != ADEPT_LEAVE_LEAVING && leave != ADEPT_LEAVE_LAST);
 }
 
 void dep_session_close(struct dep_found *f)

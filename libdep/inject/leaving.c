@@ -23,6 +23,7 @@
 
 #define PAUSE_NS	20000	/* pause between two looks at a thread */
 #define PAUSES		250000	/* give up after 5 s or more */
+#define STOPS		100000	/* give up after so many stops of the last thread */
 #define TRAP_QUEUED	(-1)	/* si_code SI_QUEUE, by which the engine knows its SIGTRAP */
 
 /* The kernel's restart codes: 512 to 514, and 516. */
@@ -130,6 +131,16 @@ void dep_leaving_end(struct dep_leaving *l, bool left)
 	wake_collector(l);
 }
 
+bool dep_leaving_is_orphan(const struct dep_target *t, u32 slot)
+{
+	const struct adept_proc *p = dep_slot(t, slot);
+
+	u32 state = __atomic_load_n(&p->leave, __ATOMIC_SEQ_CST);
+
+	return (state == ADEPT_LEAVE_LEAVING || state == ADEPT_LEAVE_LAST) &&
+	       adept_owner_died(&p->leave_tracer);
+}
+
 /* ---- before the commit ---- */
 
 bool dep_leaving_in_call(const struct dep_leaving *l, u64 pc)
@@ -201,13 +212,15 @@ static int keep_call(const struct dep_leaving *l, pid_t tid, const struct user_r
 	struct adept_kept k;
 	int err = block_signals(l, tid, regs, &k);
 
+	if (!err)
+		err = abort_call(l, tid, regs);
 	if (err)
 		return err;
+	/* If the tracer dies before this, the call is made again as a whole. */
 	k.aborted = 1;
 	k.call = (s64)regs->orig_rax;
 	k.code = (s64)regs->rax;
-	err = write_kept(l, regs, &k);
-	return err ? err : abort_call(l, tid, regs);
+	return write_kept(l, regs, &k);
 }
 
 static bool has_called(const struct dep_leaving *l, const struct user_regs_struct *regs)
@@ -301,6 +314,9 @@ static int stop_waiting(const struct dep_leaving *l, pid_t tid, struct user_regs
 		/* All signals are blocked: one is queued again, except SIGSTOP. */
 		if (stop == DEP_STOP_INTERRUPT && dep_leaving_waits(l, regs->rip))
 			return 0;
+		/* The last thread has not waited any longer. */
+		if (dep_leaving_outside(l, regs->rip))
+			return -ESRCH;
 		ptrace(PTRACE_CONT, tid, NULL, (long)(stop == DEP_STOP_SIGNAL ? sig : 0));
 		nanosleep(&pause, NULL);
 	}
@@ -376,53 +392,62 @@ void dep_leaving_release(const struct dep_leaving *l, pid_t tid, int sig)
 	ptrace(PTRACE_DETACH, tid, NULL, (long)sig);
 }
 
-static void unmap(const struct dep_leaving *l, struct dep_remote *r, int *failed)
+/* Let the last thread unmap all but the image.  @regs: receives its registers */
+static int unmap_most(struct dep_leaving *l, pid_t tid, struct user_regs_struct *regs)
 {
-	struct dep_address_space vdso = { 0 };
-	struct adept_boot boot;
+	unsigned int stops;
+	int err;
+
+	set_state(l, ADEPT_LEAVE_LAST);
+	for (stops = 0; stops < STOPS; stops++) {
+		ptrace(PTRACE_CONT, tid, NULL, NULL);
+		err = stop_waiting(l, tid, regs);
+		if (err)
+			ptrace(PTRACE_DETACH, tid, NULL, NULL);
+		/* Its state is in the image now. */
+		if (err || !dep_leaving_outside(l, regs->rbx))
+			return err;
+	}
+	give_up();
+}
+
+/*
+ * Unmap the image.  If the tracer dies in this moment, the thread has the registers of a system
+ * call that it did not make.
+ *
+ * Return: 1 if it is still mapped.
+ */
+static int unmap_image(const struct dep_leaving *l, pid_t tid)
+{
+	struct dep_address_space vdso = { .vdso = l->boot.vdso, .vdso_size = l->boot.vdso_size };
+	struct dep_remote r;
 	struct dep_why why;
 	s64 ret;
 
-	if (dep_memory_read(l->mem, l->boot.image, &boot, sizeof(boot)))
-		return;
-	vdso.vdso = boot.vdso;
-	vdso.vdso_size = boot.vdso_size;
-	*failed |= dep_remote_find_syscall(r, &vdso, true, &why) != 0;
-	for (u64 i = 0; i < boot.nmappings && i < ADEPT_MAPPINGS && !*failed; i++) {
-		ret = dep_remote_call(r, SYS_munmap, boot.mapping[i].start, boot.mapping[i].size,
-				      0, 0, 0, 0);
-		*failed |= ret < 0;
-	}
-}
-
-/* Return: 1 if some of the engine's memory is still mapped. */
-static int unmap_engine(const struct dep_leaving *l, pid_t tid)
-{
-	struct dep_remote r;
-	struct dep_why why;
-	int failed = 0;
-
-	if (dep_remote_begin_running(&r, tid, l->mem, &why))
+	if (dep_remote_begin_running(&r, tid, l->mem, &why) ||
+	    dep_remote_find_syscall(&r, &vdso, true, &why))
 		return 1;
-	unmap(l, &r, &failed);
-	/* If it has poked an instruction, this was in the engine. */
-	r.poked = false;
+	ret = dep_remote_call(&r, SYS_munmap, l->boot.image, l->boot.image_size, 0, 0, 0, 0);
 	if (r.held)
 		kill(l->pid, r.held);
-	return failed;
+	return ret < 0;
 }
 
 int dep_leaving_move(struct dep_leaving *l, struct dep_leaver *th, bool last)
 {
 	struct user_regs_struct regs;
 	struct adept_leaver s;
+	int ret = 0;
 	u64 mask;
-	int ret;
 
-	if (ptrace(PTRACE_GETREGS, th->tid, NULL, &regs) ||
-	    dep_memory_read(l->mem, regs.rbx, &s, sizeof(s)))
+	if (ptrace(PTRACE_GETREGS, th->tid, NULL, &regs))
 		return -ESRCH;
-	ret = last ? unmap_engine(l, th->tid) : 0;
+	if (last && unmap_most(l, th->tid, &regs))
+		return 1;
+	if (dep_memory_read(l->mem, regs.rbx, &s, sizeof(s)))
+		return -ESRCH;
+	if (last)
+		ret = unmap_image(l, th->tid);
 	regs.rax = s.regs[0];
 	regs.rcx = s.regs[1];
 	regs.rdx = s.regs[2];
@@ -444,8 +469,9 @@ int dep_leaving_move(struct dep_leaving *l, struct dep_leaver *th, bool last)
 	regs.gs_base = s.gs_base;
 	regs.orig_rax = (u64)s.call;
 	mask = s.mask | s.sync_blocked;
-	if (ptrace(PTRACE_SETREGS, th->tid, NULL, &regs) ||
-	    ptrace(PTRACE_SETSIGMASK, th->tid, sizeof(mask), &mask))
+	/* In this order: if the tracer dies in between, the thread leaves by itself. */
+	if (ptrace(PTRACE_SETSIGMASK, th->tid, sizeof(mask), &mask) ||
+	    ptrace(PTRACE_SETREGS, th->tid, NULL, &regs))
 		return -ESRCH;
 	ptrace(PTRACE_DETACH, th->tid, NULL, NULL);
 	th->ready = false;

@@ -51,6 +51,9 @@ struct dep_leaver {
 int dep_leaving_begin(struct dep_leaving *l, const struct dep_target *t, u32 slot, pid_t pid,
 		      int proc, struct dep_why *why);
 
+/** dep_leaving_is_orphan() - has the tracer died after the end of the recording of this process? */
+bool dep_leaving_is_orphan(const struct dep_target *t, u32 slot);
+
 /** dep_leaving_in_call() - is a thread with this program counter in a call of the program? */
 bool dep_leaving_in_call(const struct dep_leaving *l, u64 pc);
 /** dep_leaving_outside() - is this program counter outside of the engine's image? */

@@ -14,7 +14,8 @@
  *	sets registers and mask ------> native code
  *	threads in system calls: the
  *	same when they return --------> leave_wait()
- *	unmaps the engine; leave = LEFT
+ *	leave = LAST -----------------> the last thread: leave_unmap()
+ *	unmaps the rest; leave = LEFT
  *
  * A thread that waits has its signals blocked, so those that arrive are delivered natively.
  *
@@ -35,6 +36,9 @@
 #include "libdep/engine/translate/dispatch.h"
 
 #define SYSCALL_SIZE	2	/* size of the syscall instruction in bytes */
+#define LAST_PAUSES	10	/* pauses of 0.1 s before the last thread leaves by itself */
+#define K_SIGSTOP	19
+#define ALL_BLOCKED	(~(SIGBIT(K_SIGKILL) | SIGBIT(K_SIGSTOP)))
 
 /* Restart codes of the kernel: after the first three a call is made again by its own number. */
 #define E_RESTART_FIRST	512
@@ -43,6 +47,10 @@
 
 void leave_pause(struct adept_leaver *s);
 __attribute__((noreturn)) void leave_alone(const struct adept_leaver *s);
+__attribute__((noreturn)) void leave_last(void);
+__attribute__((noreturn)) void leave_unmap(void);
+
+static struct adept_leaver last;	/* state of the last thread, in the image */
 
 static u64 set_signal_mask(u64 mask)
 {
@@ -151,6 +159,20 @@ static void without_tracer(struct adept_leaver *s, u32 state)
 	}
 }
 
+/*
+ * The last thread unmaps the engine, but for the image, in which it executes.  It has no tls any
+ * more, and does not see the slot: it takes a tracer that does not come for dead.
+ */
+void leave_unmap(void)
+{
+	for (u64 i = 0; i < boot.nmappings; i++)
+		sys2(__NR_munmap, boot.mapping[i].start, boot.mapping[i].size);
+	for (u32 i = 0; i < LAST_PAUSES; i++)
+		leave_pause(&last);
+	restart_call(&last);
+	leave_alone(&last);
+}
+
 /* Wait until the tracer has moved the thread.  Returns if it gives up. */
 static void wait_for_tracer(struct tls *t, struct adept_leaver *s)
 {
@@ -162,9 +184,15 @@ static void wait_for_tracer(struct tls *t, struct adept_leaver *s)
 			without_tracer(s, state);
 		else if (state == ADEPT_LEAVE_COMMIT && change(state, ADEPT_LEAVE_COMMITTING))
 			commit(t);
-		else
+		else if (state != ADEPT_LEAVE_LAST)
 			leave_pause(s);
+		else
+			break;
 	}
+	if (state != ADEPT_LEAVE_LAST)
+		return;
+	last = *s;
+	leave_last();
 }
 
 /* Undo what the tracer has changed: the thread leaves as if it had not been stopped. */
@@ -172,7 +200,8 @@ static void apply_kept(struct tls *t, struct adept_leaver *s)
 {
 	const struct adept_kept *k = &t->kept;
 
-	if (k->blocked)
+	/* If the tracer has died before it blocked them, the thread may have changed its mask. */
+	if (k->blocked && s->mask == ALL_BLOCKED)
 		s->mask = k->mask;
 	if (k->aborted) {
 		if (s->call < 0)

@@ -68,11 +68,10 @@ void mem_list_ours(void)
 	boot.nmappings = 0;
 	list(boot.low, boot.low_size);
 	list(boot.heap, boot.heap_size);
-	list(boot.session, layout()->file_size);
 	list(boot.attached, boot.attached_size);
 	for (u32 i = 0; arena_nth(i, &base, &size); i++)
 		list(base, size);
-	list(boot.image, boot.image_size);
+	list(boot.session, layout()->file_size);
 }
 
 int mem_is_ours(u64 start, u64 len)

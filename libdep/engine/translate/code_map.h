@@ -48,7 +48,7 @@ void code_changed(u64 stamp, u64 start, u64 end);
 void code_restore_caught(void);
 /** mem_ours_from() - first address of the engine's own memory in [@start, @end), or @end */
 u64 mem_ours_from(u64 start, u64 end);
-/** mem_list_ours() - list the engine's mappings in boot.mapping */
+/** mem_list_ours() - list the engine's mappings but for the image in boot.mapping */
 void mem_list_ours(void);
 /** mem_is_ours() - whether the range overlaps the engine's own memory */
 int mem_is_ours(u64 start, u64 len);

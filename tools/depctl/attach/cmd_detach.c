@@ -77,7 +77,8 @@ int cmd_detach(int argc, char **argv)
 		err = dep_detach(&found.target, found.slot, d.pid, &result, &why);
 		if (!err) {
 			report_detached(d.pid, &result, d.quiet);
-			wait_for_late(&d, &found, result.late);
+			if (!result.mapped)
+				wait_for_late(&d, &found, result.late);
 		}
 		dep_session_close(&found);
 	}

@@ -60,6 +60,8 @@ static int detach_all(const struct record_launch *l, const struct record_options
 		if (!dep_detach(&l->target, i, pid, &d, &why)) {
 			report(o, pid, &d);
 			done++;
+			/* Its slot remains in use, so the collector must not wait for its end. */
+			*failed += d.mapped;
 		} else if (load(&slot_at(l, i)->state) == ADEPT_SLOT_LIVE) {
 			warn("%s  Process %d stays under the engine, unrecorded.", why.text, pid);
 			++*failed;
