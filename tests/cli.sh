@@ -102,7 +102,8 @@ expect 2 "" "has no option '--json'" "$depctl" query --json
 [ ! -x "$(dirname "$depctl")/depd" ] ||
 	expect 0 "^depd [0-9]+\.[0-9]+" "" "$(dirname "$depctl")/depd" --version
 expect 2 "" "has no command 'frobnicate'" "$depctl" help frobnicate
-for c in record attach detach ls info dump where verify module status sessions stop metrics policy; do
+for c in record attach detach ls info dump where verify module status sessions stop metrics \
+	policy; do
 	expect 0 "Usage: depctl $c" "" "$depctl" $c --help
 	expect 0 "Usage: depctl $c" "" "$depctl" $c -h
 	expect 0 "Usage: depctl $c" "" "$depctl" help $c

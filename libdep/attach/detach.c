@@ -349,7 +349,7 @@ static void handle_stops(struct detach *d)
 		if (t)
 			handle_stop(d, (u32)(t - d->s->thread), status);
 		else if (WIFSTOPPED(status))
-			/* A native thread has executed another program, and has another number now. */
+			/* A native thread has executed a program, and has another number now. */
 			ptrace(PTRACE_DETACH, tid, NULL, (long)release_signal(status));
 	}
 }
