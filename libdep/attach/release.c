@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "libdep/abi/restart.h"
 
 #define SYSCALL_SIZE	2	/* size of the syscall instruction in bytes */
 #define UNFINISHED	64
@@ -36,10 +37,6 @@
 #define SETTLE_PAUSES	100
 #define AWAIT_NS	1000000	/* pause between checks for threads that stop late; 10 s in all */
 #define AWAIT_PAUSES	10000
-
-/* The kernel's restart codes: 512 to 514, and 516. */
-#define RESTART_FIRST	512
-#define RESTART_LAST	516
 
 /**
  * struct unfinished - a call that was cut short and is transferring the rest of its data
@@ -151,11 +148,6 @@ void release_call_again(struct user_regs_struct *regs)
 	regs->orig_rax = (u64)-1;
 }
 
-static bool is_restart(s64 rax)
-{
-	return rax <= -RESTART_FIRST && rax >= -RESTART_LAST;
-}
-
 int release_state(const struct scan *s, struct dep_running *r)
 {
 	struct user_regs_struct *regs = &r->regs;
@@ -172,7 +164,7 @@ int release_state(const struct scan *s, struct dep_running *r)
 		return -EAGAIN;
 	default:
 		/* The call has returned: there is nothing to restart. */
-		if (!is_restart((s64)regs->rax)) {
+		if (!adept_is_restart((s64)regs->rax)) {
 			r->returned = (s64)regs->orig_rax;
 			regs->orig_rax = (u64)-1;
 		}

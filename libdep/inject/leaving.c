@@ -19,16 +19,13 @@
 #include "internal.h"
 #include "leaving.h"
 #include "owner.h"
+#include "libdep/abi/restart.h"
 #include "libdep/abi/stream.h"
 
 #define PAUSE_NS	20000	/* pause between two looks at a thread */
 #define PAUSES		250000	/* give up after 5 s or more */
 #define STOPS		100000	/* give up after so many stops of the last thread */
 #define TRAP_QUEUED	(-1)	/* si_code SI_QUEUE, by which the engine knows its SIGTRAP */
-
-/* The kernel's restart codes: 512 to 514, and 516. */
-#define RESTART_FIRST	512
-#define RESTART_LAST	516
 
 static u32 state_of(const struct dep_leaving *l)
 {
@@ -158,11 +155,6 @@ bool dep_leaving_waits(const struct dep_leaving *l, u64 pc)
 	return pc - l->boot.image == l->t->entry.wait_done;
 }
 
-static bool is_restart(s64 code)
-{
-	return code <= -RESTART_FIRST && code >= -RESTART_LAST;
-}
-
 /* Make the thread continue as if the system call had not been made. */
 static int abort_call(const struct dep_leaving *l, pid_t tid, const struct user_regs_struct *from)
 {
@@ -278,7 +270,7 @@ int dep_leaving_ask(struct dep_leaving *l, struct dep_leaver *th,
 		return abort_call(l, th->tid, regs);
 	if (has_called(l, regs) && again)
 		return abort_call(l, th->tid, regs);
-	if (has_called(l, regs) && is_restart((s64)regs->rax))
+	if (has_called(l, regs) && adept_is_restart((s64)regs->rax))
 		return keep_call(l, th->tid, regs);
 	if (at < l->boot.image_size)
 		set_pending(l, regs);

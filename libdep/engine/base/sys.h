@@ -65,10 +65,5 @@ static inline s64 futex_wake(u32 *word, u32 n)
 #define E_FAULT 14
 #define E_INVAL 22
 #define E_NOSYS 38
-/* Results inside the kernel, never seen by programs: when to restart an interrupted call. */
-#define E_RESTARTSYS 512	/* unless a handler without SA_RESTART runs */
-#define E_RESTARTNOINTR 513	/* always */
-/* if no handler runs; the call restart_syscall then continues it */
-#define E_RESTART_RESTARTBLOCK 516
 
 #endif

@@ -23,11 +23,12 @@
  * leaves alone, and the engine stays mapped.
  */
 #include "leave.h"
+#include "sigaction.h"
 #include "sigframe.h"
 #include "sigmask.h"
-#include "sigaction.h"
 #include "signal.h"
 #include "syscall.h"
+#include "libdep/abi/restart.h"
 #include "libdep/engine/base/rlimit.h"
 #include "libdep/engine/base/thread_list.h"
 #include "libdep/engine/record/record.h"
@@ -39,11 +40,6 @@
 #define LAST_PAUSES	10	/* pauses of 0.1 s before the last thread leaves by itself */
 #define K_SIGSTOP	19
 #define ALL_BLOCKED	(~(SIGBIT(K_SIGKILL) | SIGBIT(K_SIGSTOP)))
-
-/* Restart codes of the kernel: after the first three a call is made again by its own number. */
-#define E_RESTART_FIRST	512
-#define E_RESTART_AGAIN	514
-#define E_RESTART_LAST	516
 
 void leave_pause(struct adept_leaver *s);
 __attribute__((noreturn)) void leave_alone(const struct adept_leaver *s);
@@ -70,18 +66,8 @@ static void restart_call(struct adept_leaver *s)
 
 	if (s->call < 0)
 		return;
-	if (code <= -E_RESTART_FIRST && code >= -E_RESTART_AGAIN)
-		s->regs[X86_RAX] = (u64)s->call;
-	else if (code == -E_RESTART_RESTARTBLOCK)
-		s->regs[X86_RAX] = __NR_restart_syscall;
-	else
-		return;
+	s->regs[X86_RAX] = code == -ADEPT_RESTART_BLOCK ? __NR_restart_syscall : (u64)s->call;
 	s->rip -= SYSCALL_SIZE;
-}
-
-static int is_restart(s64 code)
-{
-	return code <= -E_RESTART_FIRST && code >= -E_RESTART_LAST;
 }
 
 static struct group *leaving;
@@ -123,6 +109,8 @@ static int hold_all(struct tls *t)
 /*
  * End the recording, while all threads wait or are in system calls of the program.  The latter go
  * on in the engine when they return, unrecorded, until they wait, too.
+ *
+ * As all are held, nobody else takes locks, so their order does not matter.
  */
 static void commit(struct tls *t)
 {
@@ -173,6 +161,13 @@ void leave_unmap(void)
 	leave_alone(&last);
 }
 
+/* Without an owner, the state is not a tracer's: another process of the session has written it. */
+static int is_alone(const struct adept_proc *p)
+{
+	return adept_owner_died(&p->leave_tracer) ||
+	       !__atomic_load_n(&p->leave_tracer, __ATOMIC_SEQ_CST);
+}
+
 /* Wait until the tracer has moved the thread.  Returns if it gives up. */
 static void wait_for_tracer(struct tls *t, struct adept_leaver *s)
 {
@@ -180,7 +175,7 @@ static void wait_for_tracer(struct tls *t, struct adept_leaver *s)
 	u32 state;
 
 	while ((state = __atomic_load_n(&p->leave, __ATOMIC_SEQ_CST)) != ADEPT_LEAVE_NONE) {
-		if (adept_owner_died(&p->leave_tracer))
+		if (is_alone(p))
 			without_tracer(s, state);
 		else if (state == ADEPT_LEAVE_COMMIT && change(state, ADEPT_LEAVE_COMMITTING))
 			commit(t);
@@ -207,7 +202,7 @@ static void apply_kept(struct tls *t, struct adept_leaver *s)
 		if (s->call < 0)
 			s->rip += SYSCALL_SIZE;
 		s->regs[X86_RAX] = (u64)k->code;
-		if (!is_restart(k->code))
+		if (!adept_is_restart(k->code))
 			s->call = -1;
 		else if (s->call < 0)
 			s->call = k->call;

@@ -11,13 +11,14 @@
 #include "rights.h"
 #include "rlimit_syscall.h"
 #include "seccomp.h"
+#include "sigaction.h"
 #include "sigframe.h"
 #include "sigmask.h"
-#include "sigaction.h"
 #include "signal.h"
 #include "syscall.h"
 #include "thread.h"
 #include "syscall_effects.h"
+#include "libdep/abi/restart.h"
 #include "libdep/engine/translate/mapping_table.h"
 #include "libdep/engine/record/record.h"
 #include "libdep/engine/record/safepoint.h"
@@ -508,7 +509,7 @@ static s64 call_again(struct tls *t, s64 code)
 	u64 a[6] = { r[X86_RDI], r[X86_RSI], r[X86_RDX], r[X86_R10], r[X86_R8], r[X86_R9] };
 
 	/* For restart_syscall the kernel has kept the rest of the time-out. */
-	if (code == -E_RESTART_RESTARTBLOCK)
+	if (code == -ADEPT_RESTART_BLOCK)
 		return app_syscall(t, __NR_restart_syscall, a);
 	return do_syscall(t, (u64)t->interrupted_call, a);
 }
@@ -516,7 +517,8 @@ static s64 call_again(struct tls *t, s64 code)
 /* After a signal's handler: does the kernel make the call again? */
 static int is_made_again(struct tls *t, s64 code)
 {
-	return code == -E_RESTARTNOINTR || (code == -E_RESTARTSYS && sigaction_restarts(t));
+	return code == -ADEPT_RESTARTNOINTR ||
+	       (code == -ADEPT_RESTARTSYS && sigaction_restarts(t));
 }
 
 u8 *syscall_go_on(struct tls *t)
