@@ -548,7 +548,7 @@ static inline u64 adept_chunk_off(const struct adept_session *s, u32 slot, u32 i
  * @returned:	the system call from which it has just returned, with the result in rax; -1: none.
  *		With @late: the one in which it is
  * @tls:	written by the engine: value of rdi at adept_entries.thread
- * @tid:	in the process's pid namespace
+ * @tid:	with @late: its number in the process's pid namespace
  */
 struct adept_attached {
 	u64 regs[16];

@@ -21,43 +21,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "libdep/inject/inject.h"
 #include "internal.h"
 
 #define SCAN_NS		50000000ull	/* minimum interval between scans of all processes */
 #define SCAN_MAX	65536
 
-/* Pid of the task @dir in its own namespace, 0 if unknown; @depth: depth of its pid namespace. */
-static u32 own_number(const char *dir, u32 *depth)
-{
-	char path[96], line[512], *p, *end;
-	unsigned long n, last = 0;
-	FILE *f;
-
-	*depth = 0;
-	snprintf(path, sizeof(path), "%s/status", dir);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	while (fgets(line, sizeof(line), f)) {
-		if (strncmp(line, "NSpid:", 6))
-			continue;
-		for (p = line + 6; n = strtoul(p, &end, 10), end != p; p = end) {
-			last = n;
-			++*depth;
-		}
-		break;
-	}
-	fclose(f);
-	return (u32)last;
-}
-
 static bool has_number(u32 pid, u32 number)
 {
-	char dir[32];
 	u32 depth;
 
-	snprintf(dir, sizeof(dir), "/proc/%u", pid);
-	return own_number(dir, &depth) == number && depth > 1;
+	return dep_pidns_number(pid, &depth) == number && depth > 1;
 }
 
 static bool is_open(const struct dep_collector *c, u32 pid)
@@ -176,23 +150,23 @@ static bool is_vfork_child(struct dep_collector *c, u32 pid, u32 i, u32 number)
 /* Find the thread of process @pid that has tid @number in its own namespace; 0 if none. */
 static u32 find_thread(u32 pid, u32 number)
 {
-	char path[320];
+	u32 found = 0, tid, depth;
+	char path[32];
 	struct dirent *e;
-	u32 tid = 0, depth;
 	DIR *tasks;
 
 	snprintf(path, sizeof(path), "/proc/%u/task", pid);
 	tasks = opendir(path);
-	while (tasks && !tid && (e = readdir(tasks))) {
+	while (tasks && !found && (e = readdir(tasks))) {
 		if (!isdigit((unsigned char)*e->d_name))
 			continue;
-		snprintf(path, sizeof(path), "/proc/%u/task/%s", pid, e->d_name);
-		if (own_number(path, &depth) == number)
-			tid = (u32)strtoul(e->d_name, NULL, 10);
+		tid = (u32)strtoul(e->d_name, NULL, 10);
+		if (dep_pidns_number(tid, &depth) == number)
+			found = tid;
 	}
 	if (tasks)
 		closedir(tasks);
-	return tid;
+	return found;
 }
 
 void dep_pidns_exec_tid(struct dep_collector *c, u32 i)

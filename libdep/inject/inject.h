@@ -317,6 +317,15 @@ enum dep_follow_event {
 int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 slot,
 			  struct dep_why *why);
 
+/**
+ * dep_pidns_number() - the number that a process or thread has in its own pid namespace
+ * @id:	its number in the caller's
+ * @depth: receives the depth of its namespace below the one that /proc shows, from 1
+ *
+ * Return: 0 if it is not known.
+ */
+u32 dep_pidns_number(u32 id, u32 *depth);
+
 /** dep_follow_exec_refuse() - answer ADEPT_EXEC_REQUEST with ADEPT_EXEC_NATIVE */
 void dep_follow_exec_refuse(const struct dep_target *t, u32 slot);
 

@@ -52,7 +52,7 @@ static int fill_entry(struct adept_attached *a, const struct dep_running *t, str
 
 	*a = (struct adept_attached){
 		.rip = u->rip, .rflags = u->eflags, .fs_base = u->fs_base, .gs_base = u->gs_base,
-		.call = (s64)u->orig_rax, .returned = t->returned, .tid = dep_pidns_tid(t->tid),
+		.call = (s64)u->orig_rax, .returned = t->returned, .tid = (u32)t->tid,
 	};
 	memcpy(a->regs, regs, sizeof(a->regs));
 	if (ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(a->mask), &a->mask))
@@ -90,14 +90,17 @@ static int check_rseq(int mem, pid_t tid, struct dep_why *why)
 
 static int fill_table(struct dep_attaching *a, struct dep_why *why)
 {
+	u32 i, depth;
 	int err = 0;
-	u32 i;
 
 	for (i = 0; i < a->n && !err; i++) {
 		if (a->thread[i].late) {
 			a->table[i].late = 1;
 			a->table[i].returned = a->thread[i].call;
-			a->table[i].tid = dep_pidns_tid(a->thread[i].tid);
+			a->table[i].tid = dep_pidns_number((u32)a->thread[i].tid, &depth);
+			if (!a->table[i].tid)
+				return dep_inject_error(why, EAGAIN, "Thread %d has ended; try "
+							"again.", a->thread[i].tid);
 			continue;
 		}
 		err = check_rseq(a->mem, a->thread[i].tid, why);

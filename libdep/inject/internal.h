@@ -196,8 +196,6 @@ struct adept_proc *dep_slot(const struct dep_target *t, u32 i);
 int dep_slot_claim(const struct dep_target *t, u32 domain, u32 *slot, struct dep_why *why);
 /* pidns.c: ADEPT_NS_* of a process that the caller traces. */
 u32 dep_pidns_of(pid_t pid);
-/* The number that a thread has in its own pid namespace. */
-u32 dep_pidns_tid(pid_t tid);
 
 void dep_slot_live(const struct dep_target *t, u32 slot, pid_t pid, u32 ns,
 		   const struct dep_origin *from, u32 *serial);

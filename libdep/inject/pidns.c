@@ -27,21 +27,26 @@ u32 dep_pidns_of(pid_t pid)
 	       (is_ours(pid, "pid_for_children") ? 0 : ADEPT_NS_CHILDREN);
 }
 
-u32 dep_pidns_tid(pid_t tid)
+u32 dep_pidns_number(u32 id, u32 *depth)
 {
-	char path[64], line[256], *last = NULL;
-	u32 found = (u32)tid;
+	char path[64], line[512], *p, *end;
+	unsigned long n, last = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	*depth = 0;
+	snprintf(path, sizeof(path), "/proc/%u/status", id);
 	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f)) {
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f)) {
 		if (strncmp(line, "NSpid:", 6))
 			continue;
-		last = strrchr(line, '\t');
-		found = last ? (u32)strtoul(last, NULL, 10) : found;
+		for (p = line + 6; n = strtoul(p, &end, 10), end != p; p = end) {
+			last = n;
+			++*depth;
+		}
+		break;
 	}
-	if (f)
-		fclose(f);
-	return found;
+	fclose(f);
+	return (u32)last;
 }
