@@ -6,6 +6,7 @@
 #include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <stdio.h>
 
 #include <dep/recover.h>
@@ -88,6 +89,9 @@ enum { OPT_JSON = 256 };
  */
 error_t parse_store(int key, char *arg, struct argp_state *state, const char **path, bool *json,
 		    unsigned int *jobs);
+
+/** parse_pid() - argp parser for subcommands that take the id of one process */
+error_t parse_pid(int key, char *arg, struct argp_state *state, pid_t *pid);
 
 /** parse_size() - parse a size in bytes, with an optional unit K, M, G or T; false: invalid */
 bool parse_size(const char *s, uint64_t *out);

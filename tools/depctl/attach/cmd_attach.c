@@ -3,7 +3,6 @@
  * depctl attach: record a running process.  With --dry, only report what an attach would do to each
  * thread of the process, and for how long it would stop them.
  */
-#include <limits.h>
 #include <stdlib.h>
 
 #include "libdep/attach/attach.h"
@@ -56,21 +55,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_JSON:
 		a->json = true;
 		break;
-	case ARGP_KEY_ARG:
-		if (a->pid)
-			argp_error(state, "only one PID can be given");
-		a->pid = (pid_t)parse_number(state, "PID", arg, 1, INT_MAX);
-		break;
 	case ARGP_KEY_END:
-		if (!a->pid)
-			argp_error(state, "which process?");
 		if (a->json && !a->dry)
 			argp_error(state, "--json needs --dry");
 		if (a->dry && (a->record.dir || a->record.for_ns || a->record.quiet))
 			argp_error(state, "--dry records nothing: it excludes -o, --for and -q");
-		break;
+		/* fall through */
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return parse_pid(key, arg, state, &a->pid);
 	}
 	return 0;
 }

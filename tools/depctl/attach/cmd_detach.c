@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* depctl detach: end the recording of a process, which then runs natively. */
-#include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -25,22 +23,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct detach *d = state->input;
 
-	switch (key) {
-	case 'q':
-		d->quiet = true;
-		break;
-	case ARGP_KEY_ARG:
-		if (d->pid)
-			argp_error(state, "only one PID can be given");
-		d->pid = (pid_t)parse_number(state, "PID", arg, 1, INT_MAX);
-		break;
-	case ARGP_KEY_END:
-		if (!d->pid)
-			argp_error(state, "which process?");
-		break;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (key != 'q')
+		return parse_pid(key, arg, state, &d->pid);
+	d->quiet = true;
 	return 0;
 }
 

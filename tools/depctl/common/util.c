@@ -69,6 +69,23 @@ uint64_t parse_number(struct argp_state *state, const char *what, const char *s,
 	return n;
 }
 
+error_t parse_pid(int key, char *arg, struct argp_state *state, pid_t *pid)
+{
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (*pid)
+			argp_error(state, "only one PID can be given");
+		*pid = (pid_t)parse_number(state, "PID", arg, 1, INT_MAX);
+		return 0;
+	case ARGP_KEY_END:
+		if (!*pid)
+			argp_error(state, "which process?");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
 error_t parse_store(int key, char *arg, struct argp_state *state, const char **path, bool *json,
 		    unsigned int *jobs)
 {
