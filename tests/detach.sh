@@ -174,12 +174,14 @@ reached descriptors
 for ((i = 0; i < 3; i++)); do
 	attach $pid && detach || fail "descriptors: $(cat err)"
 done
+go_on
 over "descriptors have the lowest numbers"
 
 # ---- a process that cannot be detached from now goes on in the engine ----
 begin vfork
 reached vfork
 attach $pid
+go_on
 reached vfork
 pkill -INT -P $recorder -x depctl
 wait $recorder
@@ -265,14 +267,18 @@ END2
 fi
 
 # ---- children, servers ----
-sh -c 'sleep 1; sh -c "sleep 2; echo inner" & wait; echo outer' >out &
-pid=$!
+coproc program { exec sh -c 'read x; sh -c "sleep 5; echo inner" & wait; echo outer'; }
+pid=$program_PID
+exec 5<&"${program[0]}" 6>&"${program[1]}"
+wait_for 10 grep -q "^Name:.*sh" /proc/$pid/status
 attach $pid
-sleep 1.5
+go_on
+wait_for 20 eval 'sleeper=$(pgrep -P "$(pgrep -P $pid)" -x sleep) &&
+	grep -q adept-session /proc/$sleeper/maps'
 detach || fail "children: $(cat err)"
 is "processes that were detached from" "$(grep -c "runs natively again" err)" 3
-wait $pid
-is "children" "$(paste -s -d ' ' out)" "inner outer"
+is "children" "$(paste -s -d ' ' <&5)" "inner outer"
+exec 5<&- 6>&-
 if have redis-server && have redis-cli && have redis-benchmark; then
 	redis-server --port 0 --unixsocket "$tmp/redis" --save '' --daemonize no >redis.out 2>&1 &
 	pid=$!
