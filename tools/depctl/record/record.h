@@ -76,7 +76,7 @@ struct recorded {
  * @native: may be NULL with @o->pid
  *
  * Return: 0; 1: depctl could not start the command or attach to the process; -1: the store is not
- * complete.
+ * complete, or a process could not be detached from.
  */
 int record_here(const struct record_options *o, const struct dep_caller_state *native,
 		struct recorded *out);
