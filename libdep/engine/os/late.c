@@ -81,7 +81,7 @@ struct tls *late_enter(u32 signo, const struct k_siginfo *info, struct k_ucontex
 	*met_int3 = signo == K_SIGTRAP && info->code > 0 && is_caught(a->rip - 1);
 	if (*met_int3)
 		a->rip--;
-	/* A signal can come when the call has returned, before the int3; otherwise it has ended it. */
+	/* The signal has come when the call had returned, before the int3; or it has ended it. */
 	else if (!is_caught(a->rip))
 		a->returned = -1;
 	uc->regs[SC_RIP] = (u64)thread_attached;
