@@ -660,6 +660,7 @@ struct adept_boot {
 	struct adept_mapping {
 		u64 start, size;
 	} mapping[ADEPT_MAPPINGS];
+	u64 unmapped;		/* 1: the last thread has unmapped these */
 	/*
 	 * Private copy of the session's first page.  All sizes and offsets are taken from here,
 	 * because processes with fewer rights can write to the shared page.

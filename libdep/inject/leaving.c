@@ -24,7 +24,8 @@
 
 #define PAUSE_NS	20000	/* pause between two looks at a thread */
 #define PAUSES		250000	/* give up after 5 s or more */
-#define STOPS		100000	/* give up after so many stops of the last thread */
+#define STOP_PAUSE_NS	10000000	/* maximum time between two stops of a thread */
+#define STOPS		1000	/* give up after so many */
 #define TRAP_QUEUED	(-1)	/* si_code SI_QUEUE, by which the engine knows its SIGTRAP */
 
 static u32 state_of(const struct dep_leaving *l)
@@ -294,11 +295,11 @@ static void give_up(void)
 /* Stop a thread that waits, or that is about to wait. */
 static int stop_waiting(const struct dep_leaving *l, pid_t tid, struct user_regs_struct *regs)
 {
-	const struct timespec pause = { .tv_nsec = PAUSE_NS };
-	unsigned int pauses;
+	struct timespec pause = { .tv_nsec = PAUSE_NS };
+	unsigned int stops;
 	int stop, sig;
 
-	for (pauses = 0; pauses < PAUSES; pauses++) {
+	for (stops = 0; stops < STOPS; stops++) {
 		ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
 		stop = dep_trace_wait(tid, true, &sig);
 		if (stop == DEP_STOP_DEAD || stop < 0 || ptrace(PTRACE_GETREGS, tid, NULL, regs))
@@ -311,27 +312,38 @@ static int stop_waiting(const struct dep_leaving *l, pid_t tid, struct user_regs
 			return -ESRCH;
 		ptrace(PTRACE_CONT, tid, NULL, (long)(stop == DEP_STOP_SIGNAL ? sig : 0));
 		nanosleep(&pause, NULL);
+		/* If it is stopped again before it gets a processor, it gets nowhere. */
+		if (pause.tv_nsec < STOP_PAUSE_NS)
+			pause.tv_nsec *= 2;
 	}
 	give_up();
+}
+
+/* Let a thread that runs go on if it has stopped to receive a signal.  Return: 0, or -ESRCH */
+static int keep_going(pid_t tid)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	int sig, stop = dep_trace_wait(tid, false, &sig);
+
+	if (stop == DEP_STOP_DEAD || stop < 0)
+		return -ESRCH;
+	if (stop != DEP_STOP_NONE)
+		ptrace(PTRACE_CONT, tid, NULL, (long)(stop == DEP_STOP_SIGNAL ? sig : 0));
+	nanosleep(&pause, NULL);
+	return 0;
 }
 
 /* Wait until the thread has ended the recording, or has found that it cannot. */
 static int wait_committed(struct dep_leaving *l, pid_t tid)
 {
-	const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	unsigned int pauses = 0;
-	int stop, sig;
 	u32 state;
 
 	while ((state = state_of(l)) == ADEPT_LEAVE_COMMIT || state == ADEPT_LEAVE_COMMITTING) {
-		stop = dep_trace_wait(tid, false, &sig);
-		if (stop == DEP_STOP_DEAD || stop < 0)
-			return -ESRCH;
-		if (stop != DEP_STOP_NONE)
-			ptrace(PTRACE_CONT, tid, NULL, (long)(stop == DEP_STOP_SIGNAL ? sig : 0));
 		if (++pauses > PAUSES)
 			give_up();
-		nanosleep(&pause, NULL);
+		if (keep_going(tid))
+			return -ESRCH;
 	}
 	return state == ADEPT_LEAVE_LEAVING ? 0 : -EAGAIN;
 }
@@ -387,20 +399,24 @@ void dep_leaving_release(const struct dep_leaving *l, pid_t tid, int sig)
 /* Let the last thread unmap all but the image.  @regs: receives its registers */
 static int unmap_most(struct dep_leaving *l, pid_t tid, struct user_regs_struct *regs)
 {
-	unsigned int stops;
-	int err;
+	u64 at = l->boot.image + offsetof(struct adept_boot, unmapped), done = 0;
+	unsigned int pauses = 0;
+	int err = 0;
 
 	set_state(l, ADEPT_LEAVE_LAST);
-	for (stops = 0; stops < STOPS; stops++) {
-		ptrace(PTRACE_CONT, tid, NULL, NULL);
-		err = stop_waiting(l, tid, regs);
-		if (err)
-			ptrace(PTRACE_DETACH, tid, NULL, NULL);
-		/* Its state is in the image now. */
-		if (err || !dep_leaving_outside(l, regs->rbx))
-			return err;
+	ptrace(PTRACE_CONT, tid, NULL, NULL);
+	while (!done && !err) {
+		if (++pauses > PAUSES)
+			give_up();
+		err = keep_going(tid);
+		if (!err)
+			err = dep_memory_read(l->mem, at, &done, sizeof(done));
 	}
-	give_up();
+	if (!err)
+		err = stop_waiting(l, tid, regs);
+	if (err)
+		ptrace(PTRACE_DETACH, tid, NULL, NULL);
+	return err;
 }
 
 /*

@@ -155,6 +155,7 @@ void leave_unmap(void)
 {
 	for (u64 i = 0; i < boot.nmappings; i++)
 		sys2(__NR_munmap, boot.mapping[i].start, boot.mapping[i].size);
+	__atomic_store_n(&boot.unmapped, 1, __ATOMIC_SEQ_CST);
 	for (u32 i = 0; i < LAST_PAUSES; i++)
 		leave_pause(&last);
 	restart_call(&last);
