@@ -37,7 +37,7 @@
 #include "types.h"
 
 #define ADEPT_SESSION_MAGIC	0x4e53545045444100ull	/* "\0ADEPTSN" */
-#define ADEPT_SESSION_VERSION	6
+#define ADEPT_SESSION_VERSION	7
 /* Name of the session file's memfd; /proc/PID/maps shows it as "/memfd:NAME (deleted)". */
 #define ADEPT_SESSION_NAME	"adept-session"
 
@@ -537,18 +537,20 @@ static inline u64 adept_chunk_off(const struct adept_session *s, u32 slot, u32 i
 /**
  * struct adept_attached - a thread of a running process that the engine is put into
  *
- * The injector writes it before the engine starts.  It does not stop a thread with @late: this runs
- * natively until it meets an int3 (struct adept_caught_pc) or receives a signal.  Then the engine's
- * signal handler writes the thread's state.
+ * The injector writes it when it has stopped all threads, except those in system calls that must not
+ * be interrupted.  These run natively until they meet an int3 (struct adept_caught_pc) or receive a
+ * signal.  Then the engine's signal handler writes the thread's state.  If the injector dies, this
+ * holds for all threads.
  *
  * @regs:	application registers, hardware order
  * @mask:	the thread's signal mask
  * @call:	number of the system call that the injector's stop has interrupted; rax then has a
  *		restart code of the kernel.  -1: the thread was in no system call
  * @returned:	the system call from which it has just returned, with the result in rax; -1: none.
- *		With @late: the one in which it is
+ *		If it was not stopped: the one in which it is
  * @tls:	written by the engine: value of rdi at adept_entries.thread
- * @tid:	with @late: its number in the process's pid namespace
+ * @tid:	its number in the process's pid namespace
+ * @late:	1: it has not entered the engine yet
  */
 struct adept_attached {
 	u64 regs[16];
@@ -596,18 +598,24 @@ struct adept_leaver {
 /**
  * struct adept_entries - offsets in the engine image, directly after struct adept_boot
  * @start:	first instruction of the image
- * @thread:	where the injector makes each thread of a running process continue, after @ready
- * @ready:	int3 at which the first thread of a running process stops when the engine is
- *		initialised for all threads
- * @failed:	int3 at which this thread stops instead if the engine cannot run and has changed
- *		nothing
+ * @build, @limits, @commit: functions for the injector's thread in a running process, in this order;
+ *		rdi has the address of struct adept_boot.  @build initialises the engine while the
+ *		program runs, @limits raises memory limits, and @commit takes over the signal
+ *		actions and creates the state of all threads.  @limits is left out if there are no
+ *		limits.
+ * @reported:	the instruction after the syscall instruction by which that thread would exit at the
+ *		end of @build and @limits, with status 0, or 1 if the engine cannot run.  The
+ *		injector does not let that call happen.  After @commit it happens.
+ * @thread:	where the injector makes each thread of a running process continue, after @commit
  * @call_first, @call_done, @call_abort: system calls of the program: the first instruction after
  *		the last check for signals; the one after the syscall instruction; where a thread
  *		continues whose call is to be made again later
  * @wait_done:	the instruction after the syscall instruction by which a thread waits to leave
  */
 struct adept_entries {
-	u64 start, thread, ready, failed;
+	u64 start;
+	u64 build, limits, commit, reported;
+	u64 thread;
 	u64 call_first, call_done, call_abort;
 	u64 wait_done;
 };
@@ -649,10 +657,16 @@ struct adept_boot {
 	u64 fsgsbase;		/* 1: the kernel preserves what wrgsbase writes (HWCAP2_FSGSBASE) */
 	u32 ns;			/* ADEPT_NS_* */
 	u32 domain;		/* 1 + slot of the domain's founder; 0: in no domain */
-	u32 nattached;		/* threads of the running process at the attach; 0: no attach */
+	/*
+	 * threads of the running process at the attach, at first an estimate; 0: no attach
+	 */
+	u32 nattached;
 	u32 ptracer;		/* pid that children must permit to trace them (Yama), 0: none */
 	u64 attached;		/* address of struct adept_attached[nattached] */
 	u64 attached_size;	/* bytes mapped at @attached */
+	u64 maps;		/* address of text as at @low, behind the table; 0: it is at @low */
+	u64 stub;		/* a page that @commit unmaps */
+	u64 limited;		/* 1: @limits was called */
 	u64 ncaught;		/* number of instructions in @caught */
 	struct adept_caught_pc caught[ADEPT_CAUGHT_PCS];
 	/* mappings of the engine but for the image, filled in when a detach ends the recording */

@@ -36,6 +36,8 @@ bool call_restarts(int proc, s64 nr, const u64 args[6]);
  * Not all may: close() has closed the descriptor by then, and connect() has begun to connect.
  */
 bool call_may_repeat(s64 nr);
+/** call_is_timed() - does the kernel remember the rest of the call's time-out during a stop? */
+bool call_is_timed(s64 nr);
 /** call_is_vfork() - does this call, in an uninterruptible wait, wait for a vfork child? */
 bool call_is_vfork(s64 nr, const u64 args[6]);
 
@@ -45,11 +47,12 @@ bool call_is_vfork(s64 nr, const u64 args[6]);
  * struct scan - the threads of a process
  * @thread:	an array of DEP_ATTACH_THREADS, of which @n are used
  * @proc:	dep_proc_open() of the process
+ * @ours:	a thread of the tracer in the process, which is not listed; 0: none
  * @finish:	what the tracer does with the threads that it still traces, which may take any
  *		time; NULL: release_finish()
  */
 struct scan {
-	pid_t pid;
+	pid_t pid, ours;
 	int proc;
 	struct dep_attach_thread *thread;
 	u32 n;
@@ -142,6 +145,14 @@ int refuse_seize(const struct scan *s, pid_t tid, int err, struct dep_why *why);
  * The process must not have other tracers, and the caller no other children.
  */
 int stop_all(struct scan *s, struct timespec *begun, struct dep_why *why);
+/**
+ * stop_one() - stop one thread that may be stopped
+ *
+ * Return: 0; -EAGAIN: it has not stopped in time, or has ended.
+ */
+int stop_one(struct scan *s, struct dep_attach_thread *t, struct dep_why *why);
+/** stop_is_allowed() - may the thread be stopped? */
+bool stop_is_allowed(const struct dep_attach_thread *t);
 
 /* ---- release.c ---- */
 
@@ -185,6 +196,8 @@ void release_settle(struct scan *s);
  * The other traced threads are released by the tracer's end, after release_finish().
  */
 void release_all(struct scan *s);
+/** release_one() - the same for a single thread, which is not traced afterwards */
+void release_one(const struct scan *s, struct dep_attach_thread *t);
 /** release_is_long() - must the tracer stay, for calls cut short or for threads yet to stop? */
 bool release_is_long(const struct scan *s);
 /**

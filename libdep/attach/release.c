@@ -250,6 +250,14 @@ static void release(const struct scan *s, const struct dep_attach_thread *t)
 		ptrace(PTRACE_DETACH, t->tid, NULL, (long)sig);
 }
 
+void release_one(const struct scan *s, struct dep_attach_thread *t)
+{
+	if (t->was_stopped != STOPPED)
+		return;
+	release(s, t);
+	t->was_stopped = UNTRACED;
+}
+
 void release_all(struct scan *s)
 {
 	u32 i;

@@ -151,7 +151,7 @@ int scan_threads(struct scan *s, struct dep_why *why)
 	}
 	while (!err && (e = readdir(dir))) {
 		tid = (pid_t)atoi(e->d_name);
-		if (tid <= 0 || scan_find(s, tid, &at))
+		if (tid <= 0 || tid == s->ours || scan_find(s, tid, &at))
 			continue;
 		err = add(s, tid, why);
 		if (err > 0) {

@@ -50,7 +50,7 @@ static void deadline(unsigned int ms, void (*handler)(int))
 		setitimer(ITIMER_REAL, &t, NULL);
 }
 
-static bool may_stop(const struct dep_attach_thread *t)
+bool stop_is_allowed(const struct dep_attach_thread *t)
 {
 	return t->kind == DEP_ATTACH_RUNNING || t->kind == DEP_ATTACH_RESTARTS ||
 	       t->kind == DEP_ATTACH_STOPPED;
@@ -96,30 +96,36 @@ static int wait_unblocked(struct scan *s, struct dep_why *why)
 }
 
 /*
- * Trace the threads that may be stopped (@which), or those that may not be (!@which).
+ * Trace a thread.
  *
  * PTRACE_SEIZE waits while another thread of the process is in execve.  That execve waits until the
  * threads that it has killed are reaped, by this tracer if it traces them.  Only the tracer's death
- * ends this deadlock: pass() sets a deadline that kills it.
+ * ends this deadlock: the callers set a deadline that kills it.
  */
+static int seize_one(struct scan *s, struct dep_attach_thread *t, struct dep_why *why)
+{
+	if (!ptrace(PTRACE_SEIZE, t->tid, NULL, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD))
+		t->was_stopped = WATCHED;
+	else if (errno == ESRCH)
+		forget(t);
+	else
+		return refuse_seize(s, t->tid, errno, why);
+	return 0;
+}
+
+/* Trace the threads that may be stopped (@which), or those that may not be (!@which). */
 static int seize(struct scan *s, bool which, struct dep_why *why)
 {
 	struct dep_attach_thread *t;
+	int err = 0;
 	u32 i;
 
-	for (i = 0; i < s->n; i++) {
+	for (i = 0; i < s->n && !err; i++) {
 		t = &s->thread[i];
-		if (!t->tid || t->was_stopped != UNTRACED || may_stop(t) != which)
-			continue;
-		if (!ptrace(PTRACE_SEIZE, t->tid, NULL,
-			    PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD))
-			t->was_stopped = WATCHED;
-		else if (errno == ESRCH)
-			forget(t);
-		else
-			return refuse_seize(s, t->tid, errno, why);
+		if (t->tid && t->was_stopped == UNTRACED && stop_is_allowed(t) == which)
+			err = seize_one(s, t, why);
 	}
-	return 0;
+	return err;
 }
 
 /*
@@ -144,7 +150,7 @@ static u32 interrupt(struct scan *s)
 
 	for (i = 0; i < s->n; i++) {
 		t = &s->thread[i];
-		if (t->was_stopped != WATCHED || !may_stop(t))
+		if (t->was_stopped != WATCHED || !stop_is_allowed(t))
 			continue;
 		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 		t->was_stopped = ASKED;
@@ -153,39 +159,82 @@ static u32 interrupt(struct scan *s)
 	return n;
 }
 
-/* Wait until the @n threads that were asked to stop have stopped or ended. */
-static int wait_stopped(struct scan *s, u32 n, struct dep_why *why)
+static void stopped(struct dep_attach_thread *t, int status)
+{
+	if (!WIFSTOPPED(status)) {
+		forget(t);
+		return;
+	}
+	t->was_stopped = STOPPED;
+	t->status = status;
+}
+
+static bool is_exec(int status)
+{
+	return WIFSTOPPED(status) && status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8);
+}
+
+static int executes(const struct scan *s, struct dep_why *why)
+{
+	return dep_inject_error(why, EAGAIN, "Process %d executes another program; try again.",
+				s->pid);
+}
+
+/*
+ * Wait until a thread that was asked to stop has stopped or ended.  @n such threads are left.
+ *
+ * It is waited for by its number: to find any one that has stopped, the kernel looks at all.
+ */
+static int await(struct scan *s, struct dep_attach_thread *t, u32 n, struct dep_why *why)
+{
+	int status;
+
+	while (waitpid(t->tid, &status, __WALL) < 0) {
+		if (errno == EINTR && expired)
+			return dep_inject_error(why, EAGAIN, "%u thread%s of process %d did not "
+						"stop within %d ms; try again.", n,
+						n == 1 ? "" : "s", s->pid, STOP_MS);
+		if (errno == EINTR)
+			continue;
+		/* It has executed another program, and has another number now. */
+		forget(t);
+		return 0;
+	}
+	stopped(t, status);
+	return is_exec(status) ? executes(s, why) : 0;
+}
+
+/* Threads that were not asked stop to receive a signal. */
+static int take_others(struct scan *s, struct dep_why *why)
 {
 	struct dep_attach_thread *t;
 	u32 at = 0;
 	int status;
 	pid_t tid;
 
-	while (n) {
-		tid = waitpid(-1, &status, __WALL);
-		if (tid < 0 && errno == EINTR && !expired)
-			continue;
-		if (tid < 0)
-			return dep_inject_error(why, EAGAIN,
-						"%u thread%s of process %d did not stop within "
-						"%d ms; try again.", n, n == 1 ? "" : "s", s->pid,
-						STOP_MS);
+	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0) {
 		t = scan_find(s, tid, &at);
-		if (!t)
-			continue;
-		/* A thread that was not asked stops to receive a signal. */
-		n -= t->was_stopped == ASKED;
-		if (!WIFSTOPPED(status)) {
-			forget(t);
-			continue;
-		}
-		t->was_stopped = STOPPED;
-		t->status = status;
-		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
-			return dep_inject_error(why, EAGAIN, "Process %d executes another program; "
-						"try again.", s->pid);
+		if (t)
+			stopped(t, status);
+		if (is_exec(status))
+			return executes(s, why);
 	}
 	return 0;
+}
+
+/* Wait until the @n threads that were asked to stop have stopped or ended. */
+static int wait_stopped(struct scan *s, u32 n, struct dep_why *why)
+{
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < s->n && n && !err; i++) {
+		if (s->thread[i].was_stopped != ASKED)
+			continue;
+		err = await(s, &s->thread[i], n, why);
+		n--;
+	}
+	return err ? err : take_others(s, why);
 }
 
 /* Return: number of threads that were not stopped and have left their calls: pass again. */
@@ -227,6 +276,28 @@ static int pass(struct scan *s, struct timespec *begun, struct dep_why *why)
 	deadline(STOP_MS, on_alarm);
 	err = wait_stopped(s, n, why);
 	deadline(0, SIG_DFL);
+	return err;
+}
+
+int stop_one(struct scan *s, struct dep_attach_thread *t, struct dep_why *why)
+{
+	int err;
+
+	deadline(STOP_MS, SIG_DFL);
+	err = seize_one(s, t, why);
+	deadline(0, SIG_DFL);
+	if (err)
+		return err;
+	if (t->was_stopped == WATCHED) {
+		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+		t->was_stopped = ASKED;
+		deadline(STOP_MS, on_alarm);
+		err = await(s, t, 1, why);
+		deadline(0, SIG_DFL);
+	}
+	if (!err && t->was_stopped != STOPPED)
+		err = dep_inject_error(why, EAGAIN, "A thread of process %d has ended; try again.",
+				       s->pid);
 	return err;
 }
 

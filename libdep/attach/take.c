@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Put the engine into a running process: stop its threads, inject, and let them go.
+ * Put the engine into a running process: start it there, stop the process's threads, move them into
+ * it, and let them go.
  *
  *	caller				tracer
- *	fork ------------------------->	stop threads, except those in calls that a stop would end
- *					all can be taken: inject, let them go
- *					otherwise: let them go, exit
+ *	fork ------------------------->	stop one thread, create one of its own, let the first go
+ *					start the engine by that thread
+ *					stop threads, except those in calls that a stop would end
+ *					all can be taken: move them
+ *					otherwise: let them go, remove the engine
  *	wait <-------------------------	result, in shared memory
  *	try again, for at most 2 s
  *
@@ -21,6 +24,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -29,6 +33,7 @@
 #define TRY_NS		2000000000ull	/* for all tries */
 #define FAULTS		(1u << SIGILL | 1u << SIGTRAP | 1u << SIGBUS | 1u << SIGFPE | 1u << SIGSEGV)
 #define PAUSE_NS	3000000		/* pause between two tries */
+#define PRIORITY	-20		/* nice value while threads are stopped */
 
 /** struct result - written by the tracer, read by the caller when it has done its work */
 struct result {
@@ -37,8 +42,9 @@ struct result {
 	int err;
 	struct dep_why why;
 	struct dep_injected injected;
-	u64 stop_ns;
+	u64 stop_ns, guest_ns;
 	u32 n;
+	bool stop_first;	/* start the engine when all threads are stopped */
 	/* of the tracer */
 	struct dep_attaching attaching;
 	struct adept_boot boot;
@@ -76,28 +82,34 @@ static bool has_fault(pid_t tid)
 	return false;
 }
 
+/* Can this stopped thread be taken now? */
+static int examine_stopped(const struct scan *s, const struct dep_attach_thread *t,
+			   struct dep_running *r, struct dep_why *why)
+{
+	*r = (struct dep_running){ .tid = t->tid, .call = t->call, .returned = -1 };
+	r->sig = release_signal(t->status);
+	if ((r->sig && FAULTS >> r->sig & 1) || has_fault(t->tid))
+		return not_now(s, t, "is about to receive a signal of a fault", why);
+	return release_state(s, r) ? not_now(s, t, "is transferring data", why) : 0;
+}
+
 /* Can this thread be taken, now or when its call returns? */
 static int examine(const struct scan *s, const struct dep_attach_thread *t, struct dep_running *r,
 		   struct dep_why *why)
 {
-	*r = (struct dep_running){ .tid = t->tid, .call = t->call, .returned = -1 };
 	if (t->kind == DEP_ATTACH_STOPPED)
 		return dep_inject_error(why, EAGAIN, "Process %d is stopped; continue it first.",
 					s->pid);
-	if (t->was_stopped == STOPPED) {
-		r->sig = release_signal(t->status);
-		if ((r->sig && FAULTS >> r->sig & 1) || has_fault(t->tid))
-			return not_now(s, t, "is about to receive a signal of a fault", why);
-		return release_state(s, r) ? not_now(s, t, "is transferring data", why) : 0;
-	}
+	if (t->was_stopped == STOPPED)
+		return examine_stopped(s, t, r, why);
 	if (t->was_stopped != WATCHED || t->kind != DEP_ATTACH_RETURNS)
 		return not_now(s, t, "did not stop", why);
 	if (late_blocks_trap(s, t->tid))
 		return dep_inject_error(why, ENOTSUP, "Thread %d of process %d blocks SIGTRAP, by "
 					"which it would be caught after its system call.", t->tid,
 					s->pid);
-	r->late = true;
-	r->pc = t->pc;
+	*r = (struct dep_running){ .tid = t->tid, .call = t->call, .returned = -1, .late = true,
+				   .pc = t->pc };
 	return 0;
 }
 
@@ -118,6 +130,92 @@ static int examine_all(const struct scan *s, struct result *r, struct dep_runnin
 	return err;
 }
 
+/* ---- the engine's start, by a thread of the tracer in the process ---- */
+
+/*
+ * The thread to be stopped that creates the tracer's thread, which takes less than a millisecond.
+ * After a second stop the number of a call with a time-out is not known any more: such a thread
+ * comes last.
+ */
+static struct dep_attach_thread *choose_guest(const struct scan *s)
+{
+	struct dep_attach_thread *t, *found = NULL;
+
+	for (t = s->thread; t < s->thread + s->n; t++) {
+		if (!t->tid || !stop_is_allowed(t))
+			continue;
+		if (!call_is_timed(t->call))
+			return t;
+		found = t;
+	}
+	return found;
+}
+
+/* Create the tracer's thread. */
+static int enter(struct result *r, struct scan *s, const struct dep_running *guest)
+{
+	return dep_running_enter(&r->attaching, guest, &s->ours, &r->why);
+}
+
+static int stop_guest(struct result *r, struct scan *s, struct dep_attach_thread *t)
+{
+	u64 begun = now_ns();
+	struct dep_running guest;
+	int err;
+
+	err = stop_one(s, t, &r->why);
+	if (!err)
+		err = examine(s, t, &guest, &r->why);
+	if (!err && guest.sig)
+		err = not_now(s, t, "is about to receive a signal", &r->why);
+	if (!err)
+		err = enter(r, s, &guest);
+	release_one(s, t);
+	r->guest_ns = now_ns() - begun;
+	return err;
+}
+
+/*
+ * Start the engine while the process runs.  If all threads are in calls that a stop would end, or
+ * the process cannot open the session file by its name, this is done later: start_stopped().
+ */
+static int start_running(struct result *r, struct scan *s)
+{
+	struct dep_attach_thread *guest = r->stop_first ? NULL : choose_guest(s);
+	u32 n = s->n;
+	int err;
+
+	if (!guest)
+		return 0;
+	err = stop_guest(r, s, guest);
+	/* What the threads do now has to be seen again. */
+	s->n = 0;
+	if (err)
+		return err;
+	err = dep_running_build(&r->attaching, false, n, &r->why);
+	r->stop_first = err == -EXDEV;
+	return r->stop_first ? -EAGAIN : err;
+}
+
+/* Start the engine while all threads are stopped or in calls. */
+static int start_stopped(struct result *r, struct scan *s)
+{
+	struct dep_attaching *a = &r->attaching;
+	u32 i = 0;
+	int err;
+
+	/* A signal would be lost when the thread makes system calls. */
+	while (i < a->n && (a->thread[i].late || a->thread[i].sig))
+		i++;
+	if (i == a->n)
+		return dep_inject_error(&r->why, EAGAIN, "All threads of process %d that have "
+					"stopped are about to receive signals; try again.", s->pid);
+	err = enter(r, s, &a->thread[i]);
+	return err ? err : dep_running_build(a, true, a->n, &r->why);
+}
+
+/* ---- the attach ---- */
+
 /* Late threads are still traced, until the tracer ends. */
 static void forget_moved(struct scan *s)
 {
@@ -128,7 +226,22 @@ static void forget_moved(struct scan *s)
 			s->thread[i].was_stopped = UNTRACED;
 }
 
-/* Inject.  On failure the caller lets the threads go. */
+static int catch_late(struct result *r, struct scan *s)
+{
+	struct dep_attaching *a = &r->attaching;
+	int err = dep_running_catch(a, &r->why);
+
+	if (!err && !late_still_wait(s))
+		err = dep_inject_error(&r->why, EAGAIN, "Threads of process %d return from system "
+				       "calls faster than they can be caught; try again.", s->pid);
+	if (!err && !late_first(s, a))
+		err = dep_inject_error(&r->why, EAGAIN, "All threads of process %d wait in system "
+				       "calls that a stop would end; try again when one has "
+				       "returned.", s->pid);
+	return err;
+}
+
+/* With all threads stopped or in calls.  On failure the caller lets the threads go. */
 static int inject(struct result *r, struct scan *s, struct dep_running *thread)
 {
 	struct dep_attaching *a = &r->attaching;
@@ -137,48 +250,31 @@ static int inject(struct result *r, struct scan *s, struct dep_running *thread)
 	err = examine_all(s, r, thread);
 	if (!err)
 		err = refuse_sharing(s->pid, s->proc, &r->why);
+	if (!err)
+		err = dep_running_check(a, thread, r->n, &r->why);
 	if (err)
 		return err;
 	r->err = -ECHILD;
-	err = dep_running_begin(a, r->target, s->proc, thread, r->n, &r->boot, &r->why);
+	err = catch_late(r, s);
+	if (!err && !s->ours)
+		err = start_stopped(r, s);
 	if (!err)
-		err = dep_running_catch(a, s->proc, &r->why);
-	if (!err && !late_still_wait(s))
-		err = dep_inject_error(&r->why, EAGAIN, "Threads of process %d return from system "
-				       "calls faster than they can be caught; try again.", s->pid);
-	if (!err && !late_first(s, a))
-		err = dep_inject_error(&r->why, EAGAIN, "All threads of process %d wait in system "
-				       "calls that a stop would end; try again when one has "
-				       "returned.", s->pid);
-	if (!err)
-		err = dep_running_inject(a, s->pid, s->proc, &r->injected, &r->why);
+		err = dep_running_commit(a, &r->injected, &r->why);
 	if (err) {
 		dep_running_release(a);
 		late_undo(s, a);
 	} else {
 		forget_moved(s);
 	}
-	dep_running_end(a);
 	return err;
 }
 
-static int take(struct result *r, struct scan *s)
+static int stop_and_inject(struct result *r, struct scan *s)
 {
-	struct dep_running *thread;
+	struct dep_running *thread = calloc(DEP_ATTACH_THREADS, sizeof(*thread));
 	struct timespec begun;
 	int err;
 
-	s->pid = r->pid;
-	s->proc = dep_proc_open(s->pid);
-	if (s->proc < 0)
-		return dep_inject_error(&r->why, ESRCH, "There is no process %d.", s->pid);
-	s->thread = calloc(DEP_ATTACH_THREADS, sizeof(*s->thread));
-	if (!s->thread)
-		return dep_inject_error(&r->why, ENOMEM, "No memory.");
-	err = refuse_process(s->pid, s->proc, &r->why);
-	if (err)
-		return err;
-	thread = calloc(DEP_ATTACH_THREADS, sizeof(*thread));
 	if (!thread)
 		return dep_inject_error(&r->why, ENOMEM, "No memory.");
 	err = stop_all(s, &begun, &r->why);
@@ -190,7 +286,47 @@ static int take(struct result *r, struct scan *s)
 		free(thread);
 	}
 	if (begun.tv_sec)
-		r->stop_ns = now_ns() - ((u64)begun.tv_sec * 1000000000u + (u64)begun.tv_nsec);
+		r->stop_ns = r->guest_ns + now_ns() -
+			     ((u64)begun.tv_sec * 1000000000u + (u64)begun.tv_nsec);
+	return err;
+}
+
+static int begin(struct result *r, struct scan *s)
+{
+	int err;
+
+	s->pid = r->pid;
+	s->proc = dep_proc_open(s->pid);
+	if (s->proc < 0)
+		return dep_inject_error(&r->why, ESRCH, "There is no process %d.", s->pid);
+	s->thread = calloc(DEP_ATTACH_THREADS, sizeof(*s->thread));
+	if (!s->thread)
+		return dep_inject_error(&r->why, ENOMEM, "No memory.");
+	err = refuse_process(s->pid, s->proc, &r->why);
+	if (!err)
+		err = scan_threads(s, &r->why);
+	if (err < 0)
+		return err;
+	if (!s->n)
+		return dep_inject_error(&r->why, ESRCH, "Process %d has ended.", s->pid);
+	return dep_running_begin(&r->attaching, r->target, s->pid, s->proc, s->thread[0].tid,
+				 &r->boot, &r->why);
+}
+
+static int take(struct result *r, struct scan *s)
+{
+	int err;
+
+	r->guest_ns = 0;
+	/* The threads that are let go first must not delay it.  This takes a privilege. */
+	setpriority(PRIO_PROCESS, 0, PRIORITY);
+	r->attaching = (struct dep_attaching){ .mem = -1 };
+	err = begin(r, s);
+	if (!err)
+		err = start_running(r, s);
+	if (!err)
+		err = stop_and_inject(r, s);
+	dep_running_end(&r->attaching);
 	return err;
 }
 

@@ -11,8 +11,6 @@ image_start:
 	call	boot_main
 	test	%rax, %rax
 	jnz	gate_enter
-	cmpl	$0, boot+BOOT_NATTACHED(%rip)
-	jne	attach_failed
 	/* Run natively: restore the state that the injector found. */
 	pushq	boot+BOOT_RFLAGS(%rip)
 	popfq
@@ -34,12 +32,34 @@ image_start:
 	mov	boot+BOOT_REGS+120(%rip), %r15
 	jmp	*boot+BOOT_RIP(%rip)
 
-/* The injector waits until a thread stops at one of these int3: see struct adept_entries. */
-	.globl	attach_ready
-attach_ready:
-	int3
-	.globl	attach_failed
-attach_failed:
-	int3
+/*
+ * The injector's thread in a running process: see struct adept_entries.  If the injector dies, the
+ * thread exits.
+ */
+	.globl	attach_build
+attach_build:
+	lea	boot_stack_top(%rip), %rsp
+	xor	%ebp, %ebp
+	call	boot_build
+	jmp	report
+	.globl	attach_limits
+attach_limits:
+	lea	boot_stack_top(%rip), %rsp
+	xor	%ebp, %ebp
+	call	boot_limits
+	jmp	report
+	.globl	attach_commit
+attach_commit:
+	lea	boot_stack_top(%rip), %rsp
+	xor	%ebp, %ebp
+	call	boot_commit
+	xor	%eax, %eax
+report:
+	mov	%eax, %edi
+	mov	$NR_EXIT, %eax
+	syscall
+	.globl	attach_reported
+attach_reported:
+	ud2
 
 	.section .note.GNU-stack, "", @progbits

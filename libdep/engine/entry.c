@@ -23,9 +23,11 @@ __attribute__((used)) static void image_head(void)
 			 "	.globl boot\n"
 			 "boot:	.zero %c0\n"
 			 "	.quad image_start - boot\n"
+			 "	.quad attach_build - boot\n"
+			 "	.quad attach_limits - boot\n"
+			 "	.quad attach_commit - boot\n"
+			 "	.quad attach_reported - boot\n"
 			 "	.quad thread_attached - boot\n"
-			 "	.quad attach_ready - boot\n"
-			 "	.quad attach_failed - boot\n"
 			 "	.quad app_syscall_checked - boot\n"
 			 "	.quad app_syscall_done - boot\n"
 			 "	.quad app_syscall_abort - boot\n"
@@ -45,32 +47,70 @@ static u8 *run_natively(void)
 	return NULL;
 }
 
-/*
- * Initialise the engine.  Runs on the boot stack, before the gs base is set.
- *
- * Return: the code cache address to enter; NULL: run the program natively, nothing was changed.
- * Does not return in a process that runs already: see struct adept_entries.
- */
-u8 *boot_main(struct adept_boot *b)
+static int is_known(const struct adept_boot *b)
+{
+	return b->layout.magic == ADEPT_SESSION_MAGIC && b->layout.version == ADEPT_SESSION_VERSION;
+}
+
+static void init_translator(void)
 {
 	const struct dispatch_handlers handlers = {
 		syscall_handle, signal_deliver_all, leave,
 	};
-	struct tls *t;
 
-	if (b->layout.magic != ADEPT_SESSION_MAGIC || b->layout.version != ADEPT_SESSION_VERSION)
-		return NULL;
-	if (!rlimit_init(ARENAS_MAX) || !heap_init(b->heap, b->heap_size) || !ring_init() ||
-	    !attach_fits(b->nattached))
-		return run_natively();
-	if (boot.domain)
-		isolate_image();
-	track_init();
 	arena_init();
 	landing_init();
 	dispatch_init(&handlers);
-	if (b->nattached)
-		attach_prepare((struct adept_attached *)b->attached, b->nattached);
+}
+
+/* See struct adept_entries.  Return: 0; 1: the engine cannot run, and nothing was changed. */
+u64 boot_build(struct adept_boot *b)
+{
+	if (!is_known(b) || !heap_init(b->heap, b->heap_size) || !ring_init() ||
+	    !attach_fits(b->nattached))
+		return 1;
+	init_translator();
+	attach_make_room((struct adept_attached *)b->attached, b->nattached);
+	return 0;
+}
+
+/* See struct adept_entries.  Return: 0; 1: the limits leave no room, and are as before. */
+u64 boot_limits(struct adept_boot *b)
+{
+	b->limited = 1;
+	if (rlimit_init(ARENAS_MAX) && heap_limits_known())
+		return 0;
+	rlimit_exec_begin(1);
+	return 1;
+}
+
+/* See struct adept_entries. */
+void boot_commit(struct adept_boot *b)
+{
+	if (!b->limited && (!rlimit_init(ARENAS_MAX) || !heap_limits_known()))
+		fatal("the memory limits have changed during the attach");
+	track_init((char *)b->maps);
+	attach_all((struct adept_attached *)b->attached, b->nattached);
+	sys2(__NR_munmap, b->stub, ADEPT_PAGE);
+}
+
+/*
+ * Initialise the engine.  Runs on the boot stack, before the gs base is set.
+ *
+ * Return: the code cache address to enter; NULL: run the program natively, nothing was changed.
+ */
+u8 *boot_main(struct adept_boot *b)
+{
+	struct tls *t;
+
+	if (!is_known(b))
+		return NULL;
+	if (!rlimit_init(ARENAS_MAX) || !heap_init(b->heap, b->heap_size) || !ring_init())
+		return run_natively();
+	if (boot.domain)
+		isolate_image();
+	track_init((char *)b->low);
+	init_translator();
 	t = thread_first();
 	set_gs_base(t);
 	sigaction_init(t);

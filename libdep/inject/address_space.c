@@ -102,6 +102,8 @@ static int read_maps(struct dep_address_space *s, int proc, bool text)
 
 	if (!f)
 		return -errno;
+	/* The kernel returns a page at most. */
+	setvbuf(f, NULL, _IOFBF, ADEPT_PAGE);
 	while (!err && getline(&line, &size, f) > 0) {
 		if (parse_map(line, &m))
 			err = insert(s, &m);
@@ -196,7 +198,10 @@ static int read_limits(struct dep_address_space *s, int proc)
 	if (!f)
 		return -errno;
 	s->stack_limit = s->data_limit = s->data_hard_limit = RLIM_INFINITY;
+	s->unlimited = true;
 	while (fgets(line, sizeof(line), f)) {
+		if (!strncmp(line, "Max data size ", 14) || !strncmp(line, "Max address space ", 18))
+			s->unlimited &= !!strstr(line, "unlimited            unlimited");
 		if (sscanf(line, "Max stack size %llu", &soft) == 1)
 			s->stack_limit = soft;
 		n = sscanf(line, "Max data size %llu %llu", &soft, &hard);
@@ -329,6 +334,21 @@ int dep_address_space_read(struct dep_address_space *s, pid_t pid, int proc, u64
 		return err;
 	find_program(s);
 	return complete(s, pid, dep_address_space_find(s, rsp), why);
+}
+
+int dep_address_space_read_again(struct dep_address_space *s, pid_t pid, int proc,
+				 struct dep_why *why)
+{
+	int err;
+
+	free(s->text);
+	s->text = NULL;
+	s->text_len = s->n = 0;
+	err = read_maps(s, proc, true);
+	if (!err)
+		err = read_limits(s, proc);
+	return err ? dep_inject_error(why, -err, "The memory map of process %d cannot be read: %s.",
+				      pid, strerror(-err)) : 0;
 }
 
 int dep_address_space_read_used(struct dep_address_space *s, pid_t pid, int proc,

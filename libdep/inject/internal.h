@@ -37,6 +37,7 @@ struct dep_address_space {
 	u64 start_stack, stack_lo;
 	u64 stack_limit;	/* RLIMIT_STACK */
 	u64 data_limit, data_hard_limit;	/* RLIMIT_DATA */
+	bool unlimited;		/* no limit of memory, neither soft nor hard */
 };
 
 #define DEP_ADDRESS_SPACE_TEXT	(256u << 10)
@@ -47,6 +48,9 @@ int dep_address_space_read(struct dep_address_space *s, pid_t pid, int proc, u64
 /** dep_address_space_read_used() - dep_address_space_read() for a process that has run */
 int dep_address_space_read_used(struct dep_address_space *s, pid_t pid, int proc,
 				struct dep_why *why);
+/** dep_address_space_read_again() - read again what can change: mappings and limits */
+int dep_address_space_read_again(struct dep_address_space *s, pid_t pid, int proc,
+				 struct dep_why *why);
 void dep_address_space_free(struct dep_address_space *s);
 int dep_address_space_add(struct dep_address_space *s, u64 start, u64 end);
 bool dep_address_space_is_free(const struct dep_address_space *s, u64 start, u64 end);
@@ -64,6 +68,14 @@ int dep_address_space_has_file(pid_t pid, u64 dev, u64 ino);
  */
 int dep_judge(int proc, const struct dep_base *base, bool isolated, struct dep_base *found,
 	      struct dep_why *why);
+/**
+ * dep_judge_thread() - may the engine be put into this thread, too?
+ * @proc: dep_proc_open() of its process
+ * @first: from dep_judge() of another thread of the process
+ *
+ * Return: 0; -EACCES: it has other privileges; -ENOTSUP: it has a seccomp filter; -ESRCH: it died.
+ */
+int dep_judge_thread(int proc, pid_t tid, const struct dep_base *first, struct dep_why *why);
 /* Do programs traced by this process get the privileges of their files? */
 bool dep_judge_raises(void);
 /* Will a security module confine the next program of this thread? */
@@ -101,6 +113,10 @@ struct dep_stopped {
  * @insn:	address of a syscall instruction in its memory
  * @sig:	signal to queue again when the process continues; 0: none
  * @held:	stop signal received meanwhile, to be sent again
+ * @event:	PTRACE_GETEVENTMSG of the last event
+ * @files:	a process with the same descriptors, if @pid is not the first thread of one; or 0
+ * @ours:	a thread of the injector: the process's own threads obey job control
+ * @no_fd:	dep_pass_session_fd() has failed
  */
 struct dep_remote {
 	pid_t pid;
@@ -113,6 +129,9 @@ struct dep_remote {
 	long saved_text;
 	int sig;
 	int held;
+	unsigned long event;
+	pid_t files;
+	bool ours, no_fd;
 };
 
 int dep_remote_begin(struct dep_remote *r, pid_t pid, int mem, struct dep_why *why);
@@ -124,6 +143,61 @@ int dep_remote_find_syscall(struct dep_remote *r, const struct dep_address_space
 			    struct dep_why *why);
 s64 dep_remote_call(struct dep_remote *r, long nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f);
 int dep_remote_end(struct dep_remote *r, const struct user_regs_struct *regs);
+/* Continue to the next system call stop.  Return: 0 or a negative errno. */
+int dep_remote_next_stop(struct dep_remote *r);
+/* Address of a syscall instruction in the vdso; 0: there is none. */
+u64 dep_remote_vdso_call(const struct dep_remote *r, const struct dep_address_space *s);
+
+/* ---- starter.c: a thread of the injector in a running process ---- */
+
+/**
+ * struct dep_starter - a thread that makes system calls in a process whose own threads run
+ * @r:		for dep_remote_call(); r.pid is 0 if there is no such thread
+ * @page:	a page with its code
+ * @vdso_call:	address of a syscall instruction in the vdso
+ *
+ * If the caller dies, the thread exits.  All signals are blocked in it.
+ */
+struct dep_starter {
+	struct dep_remote r;
+	u64 page, vdso_call;
+};
+
+/**
+ * dep_starter_make() - create the thread
+ * @pid: the process
+ * @guest: a thread of the process, stopped and traced by the caller.  It makes two system calls.
+ * @regs: with which it is to go on
+ * @mem: dep_memory_open() of the process; the caller closes it after dep_starter_end()
+ *
+ * The guest has @regs afterwards, also on failure; it is still stopped.
+ */
+int dep_starter_make(struct dep_starter *s, pid_t pid, pid_t guest,
+		     const struct user_regs_struct *regs, int mem,
+		     const struct dep_address_space *space, struct dep_why *why);
+/**
+ * dep_starter_own_files() - give the thread a table of descriptors of its own, which is empty
+ *
+ * Return: 0 or a negative errno: -ENOSYS with kernels before 5.9.
+ */
+int dep_starter_own_files(struct dep_starter *s);
+/**
+ * dep_starter_run() - let the thread run to an exit system call, which does not happen
+ * @at: first instruction
+ * @arg: value of rdi
+ * @reported: the instruction after that system call
+ *
+ * Return: the status with which the thread would have ended, or a negative errno.
+ */
+int dep_starter_run(struct dep_starter *s, u64 at, u64 arg, u64 reported);
+/**
+ * dep_starter_last() - dep_starter_run() for a thread that ends
+ *
+ * Return: its status, or a negative errno.
+ */
+int dep_starter_last(struct dep_starter *s, u64 at, u64 arg);
+/* End the thread, and unmap its page. */
+void dep_starter_end(struct dep_starter *s);
 
 /* Results of dep_trace_wait(). */
 enum dep_stop {
@@ -188,6 +262,31 @@ void dep_plan_undo(struct dep_plan *p);
  */
 int dep_make_engine(struct dep_plan *p, const struct dep_target *t, struct adept_boot *b,
 		    struct dep_why *why);
+
+/* ---- inject_running.c, running_threads.c: into a running process ---- */
+
+/**
+ * struct dep_started - the engine in a running process, before the commit
+ * @table:	the threads, @room entries; a copy is at @table_at in the process
+ * @maps_at:	behind it, room for a copy of @space.text
+ * @slot:	process slot; valid if @has_slot
+ */
+struct dep_started {
+	struct dep_starter starter;
+	struct dep_address_space space;
+	struct dep_plan plan;
+	struct adept_attached *table;
+	u64 table_at, table_size, maps_at;
+	u32 room, slot, serial;
+	bool has_slot;
+};
+
+struct dep_attaching;
+
+/* Fill in the table of threads. */
+int dep_fill_table(struct dep_attaching *a, struct dep_why *why);
+/* Move the stopped threads into the engine, and detach from them. */
+void dep_move_threads(struct dep_attaching *a);
 
 /* ---- process_slot.c: process slots ---- */
 

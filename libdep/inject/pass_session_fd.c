@@ -18,6 +18,10 @@
 
 #include "internal.h"
 
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL
+#endif
+
 /** struct scratch - data for remote calls, in a page of the target */
 struct scratch {
 	char path[64];
@@ -37,10 +41,13 @@ static bool is_error(s64 ret)
 }
 
 /* Get a copy of the target's descriptor @remote_fd. */
-static int fetch(pid_t pid, int remote_fd)
+static int fetch(const struct dep_remote *r, int remote_fd)
 {
-	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), fd;
+	int pidfd = (int)syscall(SYS_pidfd_open, r->files ? r->files : r->pid, 0), fd;
 
+	/* Of a thread, since Linux 6.9. */
+	if (pidfd < 0)
+		pidfd = (int)syscall(SYS_pidfd_open, r->pid, PIDFD_THREAD);
 	if (pidfd < 0)
 		return -errno;
 	fd = (int)syscall(SYS_pidfd_getfd, pidfd, remote_fd, 0);
@@ -105,7 +112,7 @@ static s64 by_socket(struct dep_remote *r, int ours, u64 page)
 	ret = dep_memory_read(r->mem, page + offsetof(struct scratch, pair), pair, sizeof(pair));
 	if (ret)
 		return ret;
-	local = fetch(r->pid, pair[0]);
+	local = fetch(r, pair[0]);
 	ret = local;
 	if (local >= 0) {
 		ret = send_fd(local, ours);
@@ -151,7 +158,8 @@ s64 dep_pass_session_fd(struct dep_remote *r, const struct dep_target *t, int ou
 	*probe = (u64)page;
 	err = by_name(r, t, ours, *probe);
 	fd = is_error(err) ? by_socket(r, ours, *probe) : err;
-	if (is_error(fd))
+	r->no_fd = is_error(fd);
+	if (r->no_fd)
 		dep_inject_error(why, (int)-fd,
 			 "Process %d cannot get the session's %s: by name: %s; by socket: %s.",
 			 r->pid, ours == t->fd ? "file" : "rings", strerror((int)-err),

@@ -29,6 +29,7 @@
 #include "internal.h"
 
 #define OVERFLOW_ID 65534u /* read instead of an id that the reader's namespace lacks */
+#define STATUS_SIZE 4096 /* more than the part of a status file that is read */
 #define MAX_NAMESPACES 32 /* maximum depth of nested user namespaces, as in the kernel */
 
 /** struct facts - what the kernel reports about a process */
@@ -90,42 +91,69 @@ static int read_secure(int proc, struct facts *f)
 	return ret;
 }
 
+/* Read a status file.  Return: 0 or a negative errno. */
+static int read_text(int proc, const char *name, char text[STATUS_SIZE])
+{
+	int fd = openat(proc, name, O_RDONLY | O_CLOEXEC), err;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, text, STATUS_SIZE - 1);
+	err = n < 0 ? -errno : 0;
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return err;
+}
+
+/* Read @n numbers of the line that begins with @key.  A name in the file has no line breaks. */
+static bool read_numbers(const char *text, const char *key, int base, u64 *to, int n)
+{
+	const char *at = strstr(text, key);
+	char *end;
+
+	if (!at)
+		return false;
+	at += strlen(key);
+	for (int i = 0; i < n; i++) {
+		to[i] = strtoull(at, &end, base);
+		if (end == at)
+			return false;
+		at = end;
+	}
+	return true;
+}
+
+static int parse_status(const char *text, struct facts *f)
+{
+	u64 uid[4], gid[4];
+
+	if (!read_numbers(text, "\nUid:", 10, uid, 4) ||
+	    !read_numbers(text, "\nGid:", 10, gid, 4) ||
+	    !read_numbers(text, "\nCapPrm:", 16, &f->has.caps, 1) ||
+	    !read_numbers(text, "\nCapEff:", 16, &f->effective, 1) ||
+	    !read_numbers(text, "\nCapAmb:", 16, &f->ambient, 1))
+		return -EINVAL;
+	for (int i = 0; i < 4; i++) {
+		f->has.uid[i] = (u32)uid[i];
+		f->has.gid[i] = (u32)gid[i];
+	}
+	return 0;
+}
+
 static int read_status(int proc, struct facts *f)
 {
-	unsigned long long prm = 0, eff = 0, amb = 0;
-	u32 *u = f->has.uid, *g = f->has.gid;
-	FILE *file = dep_proc_file(proc, "status");
-	unsigned int n = 0;
-	char line[256];
+	char text[STATUS_SIZE];
+	int err = read_text(proc, "status", text);
 
-	if (!file)
-		return -errno;
-	/* A process name cannot begin a line: newlines in it are escaped. */
-	while (fgets(line, sizeof(line), file)) {
-		n += sscanf(line, "Uid: %u %u %u %u", &u[0], &u[1], &u[2], &u[3]) == 4;
-		n += sscanf(line, "Gid: %u %u %u %u", &g[0], &g[1], &g[2], &g[3]) == 4;
-		n += sscanf(line, "CapPrm: %llx", &prm) == 1;
-		n += sscanf(line, "CapEff: %llx", &eff) == 1;
-		n += sscanf(line, "CapAmb: %llx", &amb) == 1;
-	}
-	fclose(file);
-	f->has.caps = prm;
-	f->effective = eff;
-	f->ambient = amb;
-	return n == 5 ? 0 : -EINVAL;
+	return err ? err : parse_status(text, f);
 }
 
 static bool has_memory(int proc)
 {
-	FILE *file = dep_proc_file(proc, "status");
-	bool has = false;
-	char line[256];
+	char text[STATUS_SIZE];
 
-	while (file && !has && fgets(line, sizeof(line), file))
-		has = !strncmp(line, "VmSize:", 7);
-	if (file)
-		fclose(file);
-	return has;
+	return !read_text(proc, "status", text) && strstr(text, "\nVmSize:");
 }
 
 /* The kernel assigns the /proc files of a process to root if it is not dumpable, or was killed. */
@@ -317,6 +345,37 @@ int dep_judge(int proc, const struct dep_base *base, bool isolated, struct dep_b
 	if (!err && found)
 		*found = f.has;
 	return err;
+}
+
+int dep_judge_thread(int proc, pid_t tid, const struct dep_base *first, struct dep_why *why)
+{
+	char name[48], text[STATUS_SIZE], label[DEP_LABEL_SIZE];
+	u64 seccomp = 1;
+	struct facts f;
+	int err;
+
+	snprintf(name, sizeof(name), "task/%d/status", tid);
+	err = read_text(proc, name, text);
+	if (!err)
+		err = parse_status(text, &f);
+	if (err)
+		return unreadable(err, why);
+	if (memcmp(f.has.uid, first->uid, sizeof(f.has.uid)) ||
+	    memcmp(f.has.gid, first->gid, sizeof(f.has.gid)) || f.has.caps != first->caps)
+		return privileged(why, "its threads have different rights");
+	/* A process without a security module has no labels. */
+	if (*first->label) {
+		snprintf(name, sizeof(name), "task/%d/attr/current", tid);
+		err = read_label(proc, name, label, sizeof(label));
+		if (err || strcmp(label, first->label))
+			return privileged(why, "a security module confines its threads "
+					  "differently");
+	}
+	/* The engine's system calls could end the process. */
+	if (!read_numbers(text, "\nSeccomp:", 10, &seccomp, 1) || seccomp)
+		return dep_inject_error(why, ENOTSUP, "Thread %d has a seccomp filter, which may "
+					"end the process if it is attached to.", tid);
+	return 0;
 }
 
 int dep_judge_member(int proc, const struct dep_base *base, struct dep_why *why)

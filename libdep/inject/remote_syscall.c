@@ -34,8 +34,7 @@
 /* Size of the kernel's struct user_regs_struct of 32-bit processes. */
 #define REGS32_SIZE 68u
 
-/* Continue to the next system call stop. */
-static int next_stop(struct dep_remote *r)
+int dep_remote_next_stop(struct dep_remote *r)
 {
 	int sig = 0, stop;
 
@@ -53,11 +52,14 @@ static int next_stop(struct dep_remote *r)
 			 * other signal again.
 			 */
 		case DEP_STOP_GROUP:
-			r->held = sig == SIGCONT ? 0 : sig;
+			if (!r->ours || stop == DEP_STOP_SIGNAL)
+				r->held = sig == SIGCONT ? 0 : sig;
+			break;
+		case DEP_STOP_OTHER:
+			ptrace(PTRACE_GETEVENTMSG, r->pid, NULL, &r->event);
 			break;
 		case DEP_STOP_INTERRUPT:
 		case DEP_STOP_EXEC:
-		case DEP_STOP_OTHER:
 			break;
 		case DEP_STOP_DEAD:
 			return -ESRCH;
@@ -158,7 +160,7 @@ int dep_remote_begin(struct dep_remote *r, pid_t pid, int mem, struct dep_why *w
 	err = take_control(r, 0, PTRACE_O_EXITKILL, why);
 	if (err)
 		return err;
-	err = next_stop(r);
+	err = dep_remote_next_stop(r);
 	if (!err && ptrace(PTRACE_GETREGS, pid, NULL, &r->regs))
 		err = -errno;
 	if (!err)
@@ -218,7 +220,7 @@ static u64 find_insn(const unsigned char *text, u64 from, u64 to)
 	return 0;
 }
 
-static u64 search_vdso(const struct dep_remote *r, const struct dep_address_space *s)
+u64 dep_remote_vdso_call(const struct dep_remote *r, const struct dep_address_space *s)
 {
 	unsigned char buf[VDSO_MAX];
 	u64 size = s->vdso_size;
@@ -253,7 +255,7 @@ int dep_remote_find_syscall(struct dep_remote *r, const struct dep_address_space
 {
 	long text;
 
-	r->insn = use_vdso && s->vdso ? search_vdso(r, s) : 0;
+	r->insn = use_vdso && s->vdso ? dep_remote_vdso_call(r, s) : 0;
 	if (r->insn)
 		return 0;
 	errno = 0;
@@ -292,9 +294,9 @@ s64 dep_remote_call(struct dep_remote *r, long nr, u64 a, u64 b, u64 c, u64 d, u
 	regs.r9 = f;
 	if (ptrace(PTRACE_SETREGS, r->pid, NULL, &regs))
 		return -errno;
-	err = next_stop(r);
+	err = dep_remote_next_stop(r);
 	if (!err)
-		err = next_stop(r);
+		err = dep_remote_next_stop(r);
 	if (err)
 		return err;
 	if (ptrace(PTRACE_GETREGS, r->pid, NULL, &regs))

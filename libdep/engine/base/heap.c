@@ -46,6 +46,12 @@ int heap_init(u64 base, u64 size)
 	return open_up_to(base + (rlimit_is_tight() ? TIGHT_SIZE : OPEN_SIZE));
 }
 
+int heap_limits_known(void)
+{
+	rlimit_grow(opened - boot.heap, 0);
+	return !rlimit_is_tight() || open_up_to(boot.heap + TIGHT_SIZE);
+}
+
 static unsigned int size_class(size_t n)
 {
 	unsigned int c = 0;

@@ -136,6 +136,8 @@ s64 filtered_syscall(u64 nr, const u64 args[6]);
  * start
  */
 int heap_init(u64 base, u64 size);
+/** heap_limits_known() - if the heap was there before rlimit_init(): count it; as heap_init() */
+int heap_limits_known(void);
 /** heap_alloc() - allocate @n zeroed bytes, 16-aligned; calls fatal() if there is no memory */
 void *heap_alloc(size_t n);
 /** heap_free() - free @n bytes at @p for later heap_alloc() of the same size class */

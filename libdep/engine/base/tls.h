@@ -33,7 +33,7 @@
 #define BOOT_RIP	224
 #define BOOT_RFLAGS	232
 #define BOOT_FSGSBASE	272
-#define BOOT_NATTACHED	288
+#define NR_EXIT		60
 #define NR_ARCH_PRCTL	158
 #define ARCH_SET_GS	0x1001
 #define NR_RT_SIGPROCMASK 14
@@ -157,7 +157,6 @@ _Static_assert(offsetof(struct adept_boot, regs) == BOOT_REGS, "BOOT_REGS");
 _Static_assert(offsetof(struct adept_boot, rip) == BOOT_RIP, "BOOT_RIP");
 _Static_assert(offsetof(struct adept_boot, rflags) == BOOT_RFLAGS, "BOOT_RFLAGS");
 _Static_assert(offsetof(struct adept_boot, fsgsbase) == BOOT_FSGSBASE, "BOOT_FSGSBASE");
-_Static_assert(offsetof(struct adept_boot, nattached) == BOOT_NATTACHED, "BOOT_NATTACHED");
 _Static_assert(offsetof(struct adept_leaver, rip) == LEAVER_RIP, "LEAVER_RIP");
 _Static_assert(offsetof(struct adept_leaver, rflags) == LEAVER_RFLAGS, "LEAVER_RFLAGS");
 _Static_assert(offsetof(struct adept_leaver, gs_base) == LEAVER_GS_BASE, "LEAVER_GS_BASE");

@@ -2,12 +2,14 @@
 /*
  * Attach: start the engine in a process that is already running.
  *
- *	injector			the first thread	all threads
+ *	injector			its own thread		all threads
+ *	writes image			in the process
+ *	lets its thread run --------->	boot_build()		run natively
  *	stops all threads
- *	writes image and table
- *	lets one thread run --------->	boot_main()
- *					attach_prepare()
- *	waits <-----------------------	attach_ready: int3
+ *	writes table of threads
+ *	lets its thread run --------->	boot_limits()
+ *					boot_commit()
+ *					exit
  *	sets the registers of all ---------------------------->	thread_attached
  *								thread_main(): state,
  *								mask, ring
@@ -16,9 +18,6 @@
  *
  * Threads in system calls that must not be interrupted enter the engine later, when the calls
  * return: see late.c.
- *
- * Until attach_ready nothing that the program can see has changed, except the signal actions, whose
- * old values are in the table of handlers.
  */
 #include "attach.h"
 #include "exec.h"
@@ -28,11 +27,10 @@
 #include "signal.h"
 #include "syscall.h"
 #include "thread.h"
+#include "libdep/engine/base/thread_list.h"
 #include "libdep/engine/record/record.h"
 
 #define PR_GET_TID_ADDRESS 40
-
-__attribute__((noreturn)) void attach_ready(void);
 
 static struct tls *prepare(struct adept_attached *a, struct tls *first)
 {
@@ -94,7 +92,22 @@ int attach_fits(u32 n)
 	return n <= boot.heap_size / 2 / thread_memory();
 }
 
-void attach_prepare(struct adept_attached *thread, u32 n)
+void attach_make_room(struct adept_attached *thread, u32 n)
+{
+	struct tls *t = NULL;
+
+	for (u32 i = 0; i < n; i++) {
+		t = thread_alloc(t ? t->group : NULL);
+		thread[i].tls = (u64)t;
+	}
+	for (u32 i = 0; i < n; i++) {
+		t = (struct tls *)thread[i].tls;
+		thread_list_retire(t);
+		t->gone = 1;
+	}
+}
+
+void attach_all(struct adept_attached *thread, u32 n)
 {
 	struct tls *first = prepare(&thread[0], NULL);
 
@@ -105,5 +118,4 @@ void attach_prepare(struct adept_attached *thread, u32 n)
 	sigaction_init(first);
 	for (u32 i = 1; i < n; i++)
 		sigaction_inherit((struct tls *)thread[i].tls, first, 1);
-	attach_ready();
 }

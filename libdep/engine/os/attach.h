@@ -9,13 +9,18 @@
 int attach_fits(u32 n);
 
 /**
- * attach_prepare() - create the state of all threads, while only the calling thread may run
+ * attach_make_room() - allocate memory for the state of @n threads, which attach_all() uses
+ * @thread: table of @n entries, still empty
+ */
+void attach_make_room(struct adept_attached *thread, u32 n);
+
+/**
+ * attach_all() - take over signal actions, and create the state of all threads
  * @thread: table of the @n threads, from the injector
  *
- * Runs on the boot stack.  Does not return: the injector makes each thread continue at
- * thread_attached.
+ * None of them runs meanwhile, except those in system calls.
  */
-__attribute__((noreturn)) void attach_prepare(struct adept_attached *thread, u32 n);
+void attach_all(struct adept_attached *thread, u32 n);
 
 /** attach_take_state() - copy the injector's data on @t to @t, when the thread enters the engine */
 void attach_take_state(struct tls *t);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Late threads: at the attach they are in system calls that must not be interrupted.
+ * Late threads: at the attach they are in system calls that must not be interrupted.  If the
+ * injector dies while it moves threads, the others are late, too.
  *
  *	injector			late thread, natively
  *					in a system call

@@ -7,6 +7,7 @@
  */
 #include "mapping_table.h"
 #include "code_cache.h"
+#include "code_map.h"
 
 #define MAX_TRACKED	1024u
 
@@ -410,13 +411,16 @@ static void add_line(const struct map_line *l)
 
 	if (!is_worth(&t) || l->start >> 47)
 		return;
+	/* After an attach the text has the engine's mappings, too. */
+	if (mem_is_ours(l->start, l->end - l->start) || l->start == boot.stub)
+		return;
 	t.path = *l->path && t.prot & K_PROT_EXEC ? keep_path(l->path, strlen(l->path)) : 0;
 	put(&t);
 }
 
-void track_init(void)
+void track_init(char *text)
 {
-	char *at = (char *)boot.low, *line;
+	char *at = text, *line;
 	struct map_line l;
 
 	while (*at) {
@@ -428,7 +432,7 @@ void track_init(void)
 		maps_parse(line, &l);
 		add_line(&l);
 	}
-	memset((void *)boot.low, 0, (u64)at - boot.low);
+	memset(text, 0, (u64)(at - text));
 	track_personality();
 }
 

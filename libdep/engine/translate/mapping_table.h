@@ -34,12 +34,10 @@ struct tracked_range {
 };
 
 /**
- * track_init() - enter the mappings that execve made, from the injector's text in low memory
- *
- * The text consists of lines of /proc/PID/maps (struct adept_boot.low).  Afterwards this memory is
- * zeroed.
+ * track_init() - enter the mappings that exist when the engine starts
+ * @text: from the injector, lines of /proc/PID/maps (struct adept_boot.low); zeroed afterwards
  */
-void track_init(void);
+void track_init(char *text);
 /* Stamp that is later than the stamps of all mappings. */
 #define TRACK_ANY	(~0ull)
 

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * A thread of the injector in a running process: it makes system calls, and starts the engine,
+ * while the process's own threads run.
+ *
+ *	injector			guest, a thread of the process	starter
+ *	guest is stopped
+ *	its registers to the page <---	mmap: page for the stub
+ *					clone ------------------------>	stopped
+ *	registers as before, released --------------------------------> system calls
+ *					runs
+ *
+ * If the injector dies, the kernel releases both threads, and each continues in the stub: the
+ * starter exits, and the guest gets its registers back.  Only the guest's first call is made
+ * without the stub.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "internal.h"
+#include "libdep/abi/restart.h"
+
+#define SYSCALL_SIZE	2		/* bytes of a syscall instruction */
+#define FLAGS		0x202		/* interrupts on, as in each thread */
+#define CLONE_FLAGS	0x00050f00	/* VM, FS, FILES, SIGHAND, THREAD, SYSVSEM */
+#define CLOSE_UNSHARE	2		/* CLOSE_RANGE_UNSHARE */
+
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
+/** struct saved - state of the guest, behind the stub's code; its offsets are used there */
+struct saved {
+	u64 mask, flags, rip;
+	u64 regs[16];	/* hardware order */
+};
+
+/*
+ * The stub is copied to a page.  The starter makes its calls at the beginning, the guest at
+ * dep_stub_guest.
+ */
+__asm__(".pushsection .rodata\n"
+	"	.balign 16\n"
+	"dep_stub:\n"
+	"	syscall\n"
+	"1:	xor	%edi, %edi\n"
+	"	mov	$60, %eax\n"			/* exit */
+	"	syscall\n"
+	"	jmp	1b\n"
+	"dep_stub_guest:\n"
+	"	syscall\n"
+	"	test	%eax, %eax\n"
+	"	jz	1b\n"				/* the child of clone */
+	"	mov	$14, %eax\n"			/* rt_sigprocmask */
+	"	mov	$2, %edi\n"			/* SIG_SETMASK */
+	"	lea	dep_stub_saved(%rip), %rsi\n"
+	"	xor	%edx, %edx\n"
+	"	mov	$8, %r10d\n"
+	"	syscall\n"
+	"	lea	-128(%rsp), %rsp\n"		/* keep the red zone */
+	"	pushq	dep_stub_saved+8(%rip)\n"
+	"	popfq\n"
+	"	lea	128(%rsp), %rsp\n"
+	"	mov	dep_stub_saved+24(%rip), %rax\n"
+	"	mov	dep_stub_saved+32(%rip), %rcx\n"
+	"	mov	dep_stub_saved+40(%rip), %rdx\n"
+	"	mov	dep_stub_saved+48(%rip), %rbx\n"
+	"	mov	dep_stub_saved+56(%rip), %rsp\n"
+	"	mov	dep_stub_saved+64(%rip), %rbp\n"
+	"	mov	dep_stub_saved+72(%rip), %rsi\n"
+	"	mov	dep_stub_saved+80(%rip), %rdi\n"
+	"	mov	dep_stub_saved+88(%rip), %r8\n"
+	"	mov	dep_stub_saved+96(%rip), %r9\n"
+	"	mov	dep_stub_saved+104(%rip), %r10\n"
+	"	mov	dep_stub_saved+112(%rip), %r11\n"
+	"	mov	dep_stub_saved+120(%rip), %r12\n"
+	"	mov	dep_stub_saved+128(%rip), %r13\n"
+	"	mov	dep_stub_saved+136(%rip), %r14\n"
+	"	mov	dep_stub_saved+144(%rip), %r15\n"
+	"	jmp	*dep_stub_saved+16(%rip)\n"
+	"	.balign 8\n"
+	"dep_stub_saved:\n"
+	"	.popsection\n");
+
+extern const unsigned char dep_stub[] __attribute__((visibility("hidden")));
+extern const unsigned char dep_stub_guest[] __attribute__((visibility("hidden")));
+extern const unsigned char dep_stub_saved[] __attribute__((visibility("hidden")));
+
+static int cannot(pid_t pid, int err, struct dep_why *why)
+{
+	return dep_inject_error(why, -err, "Process %d cannot be controlled: %s.", pid,
+				strerror(-err));
+}
+
+/* The state with which the guest goes on without a tracer: a call that was stopped is restarted. */
+static struct saved state_of(const struct user_regs_struct *u, u64 mask)
+{
+	struct saved s = {
+		.mask = mask, .flags = u->eflags, .rip = u->rip,
+		.regs = { u->rax, u->rcx, u->rdx, u->rbx, u->rsp, u->rbp, u->rsi, u->rdi,
+			  u->r8, u->r9, u->r10, u->r11, u->r12, u->r13, u->r14, u->r15 },
+	};
+
+	if ((s64)u->orig_rax < 0 || !adept_is_restart((s64)u->rax))
+		return s;
+	s.rip -= SYSCALL_SIZE;
+	s.regs[0] = (s64)u->rax == -ADEPT_RESTART_BLOCK ? SYS_restart_syscall :
+								   u->orig_rax;
+	return s;
+}
+
+/* Map the page in the process, and write the stub. */
+static int map_stub(struct dep_starter *s, struct dep_remote *guest, struct dep_why *why)
+{
+	const struct saved saved = state_of(&guest->regs, guest->sigmask);
+	size_t size = (size_t)(dep_stub_saved - dep_stub);
+	int err;
+	s64 at;
+
+	guest->insn = s->vdso_call;
+	at = dep_remote_call(guest, SYS_mmap, 0, ADEPT_PAGE, PROT_READ | PROT_EXEC,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1ull, 0);
+	if (at < 0 && at >= -4095)
+		return dep_inject_error(why, (int)-at, "Process %d cannot map memory: %s.",
+					guest->pid, strerror((int)-at));
+	s->page = (u64)at;
+	err = dep_memory_write(guest->mem, s->page, dep_stub, size);
+	if (!err)
+		err = dep_memory_write(guest->mem, s->page + size, &saved, sizeof(saved));
+	return err ? dep_inject_error(why, -err, "The memory of process %d cannot be written: %s.",
+				      guest->pid, strerror(-err)) : 0;
+}
+
+/* Wait until the new thread has stopped, before its first instruction. */
+static int await(struct dep_starter *s, pid_t tid, int mem, struct dep_why *why)
+{
+	struct user_regs_struct *regs = &s->r.regs;
+	int sig, stop;
+
+	s->r = (struct dep_remote){ .pid = tid, .mem = mem, .insn = s->page, .ours = true };
+	stop = dep_trace_wait(tid, true, &sig);
+	if (stop < 0 || stop == DEP_STOP_DEAD || ptrace(PTRACE_GETREGS, tid, NULL, regs)) {
+		s->r.pid = 0;
+		return dep_inject_error(why, EAGAIN, "The thread that should start the engine "
+					"was killed; try again.");
+	}
+	/* With the injector's priority. */
+	setpriority(PRIO_PROCESS, (id_t)tid, getpriority(PRIO_PROCESS, 0));
+	regs->rip = s->page + SYSCALL_SIZE;
+	regs->eflags = FLAGS;
+	regs->orig_rax = -1ull;
+	ptrace(PTRACE_SETREGS, tid, NULL, regs);
+	return 0;
+}
+
+static int create(struct dep_starter *s, struct dep_remote *guest, struct dep_why *why)
+{
+	const long options = PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD;
+	s64 ret;
+
+	if (ptrace(PTRACE_SETOPTIONS, guest->pid, NULL, options | PTRACE_O_TRACECLONE))
+		return cannot(guest->pid, -errno, why);
+	guest->insn = s->page + (u64)(dep_stub_guest - dep_stub);
+	guest->event = 0;
+	ret = dep_remote_call(guest, SYS_clone, CLONE_FLAGS, 0, 0, 0, 0, 0);
+	ptrace(PTRACE_SETOPTIONS, guest->pid, NULL, options);
+	if (ret < 0)
+		return dep_inject_error(why, (int)-ret, "Process %d cannot create the thread that "
+					"should start the engine: %s.", guest->pid,
+					strerror((int)-ret));
+	return await(s, (pid_t)guest->event, guest->mem, why);
+}
+
+int dep_starter_make(struct dep_starter *s, pid_t pid, pid_t guest,
+		     const struct user_regs_struct *regs, int mem,
+		     const struct dep_address_space *space, struct dep_why *why)
+{
+	struct dep_remote g;
+	int err;
+
+	*s = (struct dep_starter){ 0 };
+	err = dep_remote_begin_running(&g, guest, mem, why);
+	if (err)
+		return err;
+	g.regs = *regs;
+	s->vdso_call = space->vdso ? dep_remote_vdso_call(&g, space) : 0;
+	if (!s->vdso_call)
+		err = dep_inject_error(why, ENOTSUP, "Process %d has no vdso.", pid);
+	if (!err)
+		err = map_stub(s, &g, why);
+	if (!err)
+		err = create(s, &g, why);
+	if (err && s->page) {
+		g.insn = s->vdso_call;
+		dep_remote_call(&g, SYS_munmap, s->page, ADEPT_PAGE, 0, 0, 0, 0);
+	}
+	dep_remote_end(&g, regs);
+	s->r.files = pid;
+	return err;
+}
+
+int dep_starter_own_files(struct dep_starter *s)
+{
+	int err = (int)dep_remote_call(&s->r, SYS_close_range, 0, ~0u, CLOSE_UNSHARE, 0, 0, 0);
+
+	if (!err)
+		s->r.files = 0;
+	return err;
+}
+
+static int enter(struct dep_starter *s, u64 at, u64 arg)
+{
+	struct user_regs_struct regs = s->r.regs;
+
+	regs.rip = at;
+	regs.rdi = arg;
+	return ptrace(PTRACE_SETREGS, s->r.pid, NULL, &regs) ? -errno : 0;
+}
+
+int dep_starter_run(struct dep_starter *s, u64 at, u64 arg, u64 reported)
+{
+	struct user_regs_struct regs;
+	int err = enter(s, at, arg), status;
+
+	do {
+		if (!err)
+			err = dep_remote_next_stop(&s->r);
+		if (!err && ptrace(PTRACE_GETREGS, s->r.pid, NULL, &regs))
+			err = -errno;
+		if (err)
+			return err;
+	} while (regs.rip != reported);
+	status = (int)regs.rdi;
+	/* Number -1: the system call does not happen. */
+	if (ptrace(PTRACE_SETREGS, s->r.pid, NULL, &s->r.regs))
+		return -errno;
+	err = dep_remote_next_stop(&s->r);
+	if (!err && ptrace(PTRACE_SETREGS, s->r.pid, NULL, &s->r.regs))
+		err = -errno;
+	return err ? err : status;
+}
+
+int dep_starter_last(struct dep_starter *s, u64 at, u64 arg)
+{
+	pid_t tid = s->r.pid;
+	int err = enter(s, at, arg), status;
+
+	s->r.pid = 0;
+	for (;;) {
+		if (err || ptrace(PTRACE_CONT, tid, NULL, NULL))
+			return err ? err : -errno;
+		while (waitpid(tid, &status, __WALL) < 0)
+			if (errno != EINTR)
+				return -errno;
+		if (WIFEXITED(status))
+			return WEXITSTATUS(status);
+		if (WIFSIGNALED(status))
+			return -ESRCH;
+		/* The only signal that it can receive. */
+		if (!(status >> 16) && WSTOPSIG(status) == SIGSTOP)
+			s->r.held = SIGSTOP;
+	}
+}
+
+void dep_starter_end(struct dep_starter *s)
+{
+	struct user_regs_struct regs = s->r.regs;
+
+	if (!s->r.pid)
+		return;
+	/* Not with an instruction in the page: the thread has to go on after it. */
+	s->r.insn = s->vdso_call;
+	dep_remote_call(&s->r, SYS_munmap, s->page, ADEPT_PAGE, 0, 0, 0, 0);
+	regs.rip = s->vdso_call;
+	regs.rax = SYS_exit;
+	regs.rdi = 0;
+	ptrace(PTRACE_SETREGS, s->r.pid, NULL, &regs);
+	ptrace(PTRACE_DETACH, s->r.pid, NULL, NULL);
+	s->r.pid = 0;
+}

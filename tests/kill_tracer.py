@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Kill the tracer of an attach at random moments: the program must end as it must.
+
+kill_tracer.py DEPCTL ROUNDS SEED PROGRAM [ARGUMENT...]
+
+Prints a line for each round that went wrong, and at the end how often the tracer was killed before
+and after the program's threads were moved.  Exits with 1 if a round went wrong, or if no tracer was
+killed.
+"""
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+LONGEST = 0.03      # seconds from the tracer's start to its death
+
+
+def children(pid):
+    try:
+        for tid in os.listdir("/proc/%d/task" % pid):
+            with open("/proc/%d/task/%s/children" % (pid, tid)) as f:
+                for child in f.read().split():
+                    yield int(child)
+                    yield from children(int(child))
+    except OSError:
+        pass
+
+
+def leads_session(pid):
+    """The tracer does, and none of the others."""
+    try:
+        with open("/proc/%d/stat" % pid) as f:
+            return int(f.read().rsplit(")", 1)[1].split()[3]) == pid
+    except OSError:
+        return False
+
+
+def kill_tracer(depctl, delay):
+    """True if it was killed."""
+    end = time.monotonic() + 10
+    while time.monotonic() < end and depctl.poll() is None:
+        for pid in children(depctl.pid):
+            if leads_session(pid):
+                time.sleep(delay)
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                    return True
+                except OSError:
+                    return False
+    return False
+
+
+def one_round(depctl, program, delay):
+    """What went wrong, or None; whether the tracer was killed, and whether the engine was there."""
+    shutil.rmtree("killed", ignore_errors=True)
+    p = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    p.stdout.readline()
+    d = subprocess.Popen([depctl, "attach", "-o", "killed", str(p.pid)],
+                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    killed = kill_tracer(d, delay)
+    try:
+        with open("/proc/%d/maps" % p.pid) as f:
+            mapped = "adept-session" in f.read()
+        said = p.communicate(timeout=60)[0].decode()
+        d.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        p.kill()
+        d.kill()
+        return "one of both does not end", killed, False
+    return said if p.returncode else None, killed, mapped
+
+
+def main():
+    depctl, rounds, seed, program = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4:]
+    random.seed(seed)
+    bad, before, after = 0, 0, 0
+    for r in range(rounds):
+        wrong, killed, mapped = one_round(depctl, program, random.random() * LONGEST)
+        if wrong:
+            print("round %d with seed %s: %s" % (r, seed, wrong.strip()))
+            bad += 1
+        before += killed and not mapped
+        after += killed and mapped
+    print("killed %d times before the engine was there, %d times after" % (before, after))
+    return 1 if bad or not before + after else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
