@@ -277,8 +277,11 @@ static void fault(struct tls *t, u32 signo, struct k_siginfo *info, struct k_uco
 		return;
 	}
 	cached = cache_position(uc, &pos);
-	if (own_fault(t, signo, info, uc, cached ? &pos : NULL))
+	if (own_fault(t, signo, info, uc, cached ? &pos : NULL)) {
+		/* It may have waited long for the collector, and would go on in the cache. */
+		kicked(t, uc);
 		return;
+	}
 	note_signal(t, signo, info, uc, 1);
 	if (cached) {
 		bail_out(t, &pos, uc);
