@@ -31,7 +31,8 @@
 #define TRY_NS		2000000000ull	/* for the threads to come to safe points */
 #define TRY_THREAD_NS	1000000ull	/* more for each thread */
 #define TRIES_NS	5000000000ull	/* for all tries */
-#define PAUSE_NS	200000		/* pause between two passes over the threads */
+#define PAUSE_NS	50000		/* first pause between two passes over the threads */
+#define LONG_PAUSE_NS	3000000		/* next ones are longer, up to this */
 #define RETRY_NS	3000000		/* pause between two tries */
 #define LATE_NS		10000000	/* maximum time between two looks at the threads in calls */
 
@@ -233,6 +234,7 @@ static int commit(struct detach *d)
 static int try_to_commit(struct detach *d, struct timespec *begun)
 {
 	u64 begin = now_ns();
+	long pause = PAUSE_NS;
 	int ret;
 
 	dep_inject_error(&d->why, EAGAIN, "The threads of process %d do not come to points where "
@@ -244,7 +246,10 @@ static int try_to_commit(struct detach *d, struct timespec *begun)
 			return ret;
 		if (ret && !commit(d))
 			return 0;
-		pause_ns(PAUSE_NS);
+		pause_ns(pause);
+		/* A thread that is stopped again before it gets a processor gets nowhere. */
+		if (pause < LONG_PAUSE_NS)
+			pause *= 2;
 	} while (now_ns() - begin < TRY_NS + d->s->n * TRY_THREAD_NS);
 	return -EAGAIN;
 }
@@ -287,9 +292,9 @@ static void release_native(struct detach *d)
 	}
 }
 
-static void move(struct detach *d, u32 i)
+static void move(struct detach *d, u32 i, bool last)
 {
-	int ret = dep_leaving_move(&d->leaving, &d->leaver[i], count_left(d) == 1);
+	int ret = dep_leaving_move(&d->leaving, &d->leaver[i], last);
 
 	d->out.mapped |= ret > 0;
 	thread_gone(d, i);
@@ -297,12 +302,12 @@ static void move(struct detach *d, u32 i)
 
 static void move_ready(struct detach *d)
 {
-	u32 i;
+	u32 i, left = count_left(d);
 
 	for (i = 0; i < d->s->n; i++)
 		if (d->leaver[i].ready)
-			move(d, i);
-	d->out.late = count_left(d);
+			move(d, i, left-- == 1);
+	d->out.late = left;
 }
 
 /* A thread that is left has stopped or ended. */
@@ -332,7 +337,7 @@ static void handle_stop(struct detach *d, u32 i, int status)
 	else if (dep_leaving_waits(&d->leaving, regs.rip))
 		dep_leaving_ask(&d->leaving, &d->leaver[i], &regs, false);
 	if (d->leaver[i].ready)
-		move(d, i);
+		move(d, i, count_left(d) == 1);
 	else
 		ptrace(PTRACE_CONT, t->tid, NULL, (long)sig);
 }

@@ -80,6 +80,14 @@ struct dep_attach_thread *scan_find(const struct scan *s, pid_t tid, u32 *at);
  */
 int scan_look(const struct scan *s, pid_t tid, struct dep_attach_thread *now);
 
+/** struct signal_sets - signals of a thread, and of its process (@shared, @ignored, @caught) */
+struct signal_sets {
+	u64 pending, shared, blocked, ignored, caught;
+};
+
+/** scan_signals() - read a thread's sets of signals.  Return: false if it has ended */
+bool scan_signals(const struct scan *s, pid_t tid, struct signal_sets *sets);
+
 /* ---- tracer.c ---- */
 
 /** tracer_fn - what a tracer does; @s is empty, and is finished afterwards */
@@ -111,7 +119,7 @@ void tracer_close_others(int one, int two);
  * process ignores it.
  */
 bool late_blocks_trap(const struct scan *s, pid_t tid);
-bool late_ignores_trap(const struct scan *s);
+bool late_ignores_trap(const struct scan *s, pid_t tid);
 /** late_still_wait() - are all threads that were not stopped still in the calls they were in? */
 bool late_still_wait(const struct scan *s);
 /**
@@ -129,10 +137,11 @@ void late_undo(struct scan *s, const struct dep_attaching *a);
 int refuse_process(pid_t pid, int proc, struct dep_why *why);
 /**
  * refuse_sharing() - 0, or an error if another process runs in the process's memory
+ * @last: 0 at first; nothing is read again if no process and no thread was created since
  *
- * Call it while the process's threads are stopped: they could create such a process.
+ * Call it before and while the process's threads are stopped: they could create such a process.
  */
-int refuse_sharing(pid_t pid, int proc, struct dep_why *why);
+int refuse_sharing(pid_t pid, int proc, long *last, struct dep_why *why);
 /** refuse_seize() - why PTRACE_SEIZE of a thread failed with @err, and what to do about it */
 int refuse_seize(const struct scan *s, pid_t tid, int err, struct dep_why *why);
 

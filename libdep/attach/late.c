@@ -21,33 +21,18 @@
 #define FIRST_NS	200000	/* pause between two looks for a thread that has returned */
 #define FIRST_PAUSES	10000	/* give up after 2 s */
 
-/* Is SIGTRAP in the set of signals in this line of a status file? */
-static bool has_trap(const struct scan *s, const char *path, const char *key)
-{
-	FILE *f = dep_proc_file(s->proc, path);
-	unsigned long long set = ~0ull;
-	size_t len = strlen(key);
-	char line[128];
-
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, key, len))
-			set = strtoull(line + len, NULL, 16);
-	if (f)
-		fclose(f);
-	return set >> (SIGTRAP - 1) & 1;
-}
-
 bool late_blocks_trap(const struct scan *s, pid_t tid)
 {
-	char path[48];
+	struct signal_sets set;
 
-	snprintf(path, sizeof(path), "task/%d/status", tid);
-	return has_trap(s, path, "SigBlk:");
+	return !scan_signals(s, tid, &set) || set.blocked >> (SIGTRAP - 1) & 1;
 }
 
-bool late_ignores_trap(const struct scan *s)
+bool late_ignores_trap(const struct scan *s, pid_t tid)
 {
-	return has_trap(s, "status", "SigIgn:");
+	struct signal_sets set;
+
+	return !scan_signals(s, tid, &set) || set.ignored >> (SIGTRAP - 1) & 1;
 }
 
 static bool still_waits(const struct scan *s, const struct dep_attach_thread *t)

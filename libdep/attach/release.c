@@ -60,24 +60,13 @@ static unsigned int nunfinished;
  */
 static bool runs_handler(const struct scan *s, pid_t tid, int sig)
 {
-	unsigned long long own = 0, shared = 0, blocked = 0, caught = 0;
-	char path[48], line[128];
-	FILE *f;
+	struct signal_sets set;
 
-	snprintf(path, sizeof(path), "task/%d/status", tid);
-	f = dep_proc_file(s->proc, path);
-	if (!f)
+	if (!scan_signals(s, tid, &set))
 		return true;
-	while (fgets(line, sizeof(line), f)) {
-		sscanf(line, "SigPnd: %llx", &own);
-		sscanf(line, "ShdPnd: %llx", &shared);
-		sscanf(line, "SigBlk: %llx", &blocked);
-		sscanf(line, "SigCgt: %llx", &caught);
-	}
-	fclose(f);
-	if (sig && caught & 1ull << (sig - 1))
+	if (sig && set.caught & 1ull << (sig - 1))
 		return true;
-	return (own | shared) & ~blocked & caught;
+	return (set.pending | set.shared) & ~set.blocked & set.caught;
 }
 
 /* Return: number of bytes to transfer, if the call waits for all of them; 0 for other calls. */
@@ -193,16 +182,13 @@ static bool mend_call(const struct scan *s, pid_t tid, int sig)
 /* Is no signal pending for the whole process?  Such a signal may still wake a thread. */
 static bool is_settled(const struct scan *s)
 {
-	unsigned long long shared = 0;
-	FILE *f = dep_proc_file(s->proc, "status");
-	char line[128];
+	struct signal_sets set;
+	u32 i;
 
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "ShdPnd: %llx", &shared) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return !shared;
+	for (i = 0; i < s->n; i++)
+		if (s->thread[i].tid && scan_signals(s, s->thread[i].tid, &set))
+			return !set.shared;
+	return true;
 }
 
 void release_settle(struct scan *s)

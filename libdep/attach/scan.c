@@ -15,6 +15,8 @@
 
 #include "internal.h"
 
+#define STATUS_SIZE	4096	/* more than the part of a status file that is read */
+
 /* Read the file @name in the thread's /proc directory.  Return: bytes read, or -errno. */
 static ssize_t read_small(int proc, pid_t tid, const char *name, char *buf, size_t size)
 {
@@ -109,6 +111,26 @@ int scan_look(const struct scan *s, pid_t tid, struct dep_attach_thread *now)
 	if (now->kind == DEP_ATTACH_RUNNING)
 		now->call = -1;
 	return 0;
+}
+
+bool scan_signals(const struct scan *s, pid_t tid, struct signal_sets *sets)
+{
+	const struct { const char *key; u64 *set; } lines[] = {
+		{ "\nSigPnd:", &sets->pending }, { "\nShdPnd:", &sets->shared },
+		{ "\nSigBlk:", &sets->blocked }, { "\nSigIgn:", &sets->ignored },
+		{ "\nSigCgt:", &sets->caught },
+	};
+	char buf[STATUS_SIZE], *at;
+
+	if (read_small(s->proc, tid, "status", buf, sizeof(buf)) <= 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		at = strstr(buf, lines[i].key);
+		if (!at)
+			return false;
+		*lines[i].set = strtoull(at + strlen(lines[i].key), NULL, 16);
+	}
+	return true;
 }
 
 struct dep_attach_thread *scan_find(const struct scan *s, pid_t tid, u32 *at)

@@ -24,7 +24,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -33,7 +32,6 @@
 #define TRY_NS		2000000000ull	/* for all tries */
 #define FAULTS		(1u << SIGILL | 1u << SIGTRAP | 1u << SIGBUS | 1u << SIGFPE | 1u << SIGSEGV)
 #define PAUSE_NS	3000000		/* pause between two tries */
-#define PRIORITY	-20		/* nice value while threads are stopped */
 
 /** struct result - written by the tracer, read by the caller when it has done its work */
 struct result {
@@ -44,6 +42,7 @@ struct result {
 	struct dep_injected injected;
 	u64 stop_ns, guest_ns;
 	u32 n;
+	long last_created;	/* for refuse_sharing() */
 	bool stop_first;	/* start the engine when all threads are stopped */
 	/* of the tracer */
 	struct dep_attaching attaching;
@@ -124,7 +123,7 @@ static int examine_all(const struct scan *s, struct result *r, struct dep_runnin
 			err = examine(s, &s->thread[i], &thread[r->n++], &r->why);
 	if (!err && !r->n)
 		err = dep_inject_error(&r->why, ESRCH, "Process %d has ended.", s->pid);
-	if (!err && late_ignores_trap(s))
+	if (!err && late_ignores_trap(s, thread[0].tid))
 		err = dep_inject_error(&r->why, ENOTSUP, "Process %d ignores SIGTRAP, which an "
 				       "attach needs.", s->pid);
 	return err;
@@ -194,7 +193,9 @@ static int start_running(struct result *r, struct scan *s)
 		return err;
 	err = dep_running_build(&r->attaching, false, n, &r->why);
 	r->stop_first = err == -EXDEV;
-	return r->stop_first ? -EAGAIN : err;
+	if (r->stop_first)
+		return -EAGAIN;
+	return err ? err : refuse_sharing(s->pid, s->proc, &r->last_created, &r->why);
 }
 
 /* Start the engine while all threads are stopped or in calls. */
@@ -249,7 +250,7 @@ static int inject(struct result *r, struct scan *s, struct dep_running *thread)
 
 	err = examine_all(s, r, thread);
 	if (!err)
-		err = refuse_sharing(s->pid, s->proc, &r->why);
+		err = refuse_sharing(s->pid, s->proc, &r->last_created, &r->why);
 	if (!err)
 		err = dep_running_check(a, thread, r->n, &r->why);
 	if (err)
@@ -318,8 +319,7 @@ static int take(struct result *r, struct scan *s)
 	int err;
 
 	r->guest_ns = 0;
-	/* The threads that are let go first must not delay it.  This takes a privilege. */
-	setpriority(PRIO_PROCESS, 0, PRIORITY);
+	r->last_created = 0;
 	r->attaching = (struct dep_attaching){ .mem = -1 };
 	err = begin(r, s);
 	if (!err)

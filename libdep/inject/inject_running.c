@@ -88,7 +88,13 @@ int dep_running_begin(struct dep_attaching *a, const struct dep_target *t, pid_t
 	err = judge(a, tid, why);
 	if (!err)
 		err = dep_address_space_read_used(&a->started->space, pid, proc, why);
-	return err ? err : dep_plan_fits(&a->started->space, t, &a->base, why);
+	if (!err)
+		err = dep_plan_fits(&a->started->space, t, &a->base, why);
+	if (err)
+		return err;
+	a->started->vdso_call = dep_vdso_call(a->mem, &a->started->space);
+	return a->started->vdso_call ? 0 : dep_inject_error(why, ENOTSUP, "Process %d has no "
+							    "vdso.", pid);
 }
 
 /* ---- the engine, before the commit ---- */
@@ -98,7 +104,7 @@ int dep_running_enter(struct dep_attaching *a, const struct dep_running *guest, 
 {
 	struct dep_starter *s = &a->started->starter;
 	int err = dep_starter_make(s, a->pid, guest->tid, &guest->regs, a->mem,
-				   &a->started->space, why);
+				   a->started->vdso_call, why);
 
 	*tid = s->r.pid;
 	return err;

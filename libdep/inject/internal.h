@@ -59,6 +59,13 @@ int dep_address_space_has_file(pid_t pid, u64 dev, u64 ino);
 
 /* ---- privileges.c: privileges ---- */
 
+#define DEP_STATUS_SIZE	4096	/* more than the part of a status file that is read */
+
+/* Read the status file @name of a process or thread.  Return: 0 or a negative errno. */
+int dep_status_read(int proc, const char *name, char text[DEP_STATUS_SIZE]);
+/* Read @n numbers after @key, which begins with a line break: a name in the file has none. */
+bool dep_status_numbers(const char *text, const char *key, int base, u64 *to, int n);
+
 /*
  * May the engine be put into this stopped process? If @base is not known, only privileges from the
  * executed file are tested. @isolated: the process will map only its domain's part of the session,
@@ -146,7 +153,7 @@ int dep_remote_end(struct dep_remote *r, const struct user_regs_struct *regs);
 /* Continue to the next system call stop.  Return: 0 or a negative errno. */
 int dep_remote_next_stop(struct dep_remote *r);
 /* Address of a syscall instruction in the vdso; 0: there is none. */
-u64 dep_remote_vdso_call(const struct dep_remote *r, const struct dep_address_space *s);
+u64 dep_vdso_call(int mem, const struct dep_address_space *s);
 
 /* ---- starter.c: a thread of the injector in a running process ---- */
 
@@ -169,12 +176,13 @@ struct dep_starter {
  * @guest: a thread of the process, stopped and traced by the caller.  It makes two system calls.
  * @regs: with which it is to go on
  * @mem: dep_memory_open() of the process; the caller closes it after dep_starter_end()
+ * @vdso_call: dep_vdso_call() of the process
  *
  * The guest has @regs afterwards, also on failure; it is still stopped.
  */
 int dep_starter_make(struct dep_starter *s, pid_t pid, pid_t guest,
-		     const struct user_regs_struct *regs, int mem,
-		     const struct dep_address_space *space, struct dep_why *why);
+		     const struct user_regs_struct *regs, int mem, u64 vdso_call,
+		     struct dep_why *why);
 /**
  * dep_starter_own_files() - give the thread a table of descriptors of its own, which is empty
  *
@@ -276,7 +284,7 @@ struct dep_started {
 	struct dep_address_space space;
 	struct dep_plan plan;
 	struct adept_attached *table;
-	u64 table_at, table_size, maps_at;
+	u64 vdso_call, table_at, table_size, maps_at;
 	u32 room, slot, serial;
 	bool has_slot;
 };

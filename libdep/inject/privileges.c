@@ -29,7 +29,6 @@
 #include "internal.h"
 
 #define OVERFLOW_ID 65534u /* read instead of an id that the reader's namespace lacks */
-#define STATUS_SIZE 4096 /* more than the part of a status file that is read */
 #define MAX_NAMESPACES 32 /* maximum depth of nested user namespaces, as in the kernel */
 
 /** struct facts - what the kernel reports about a process */
@@ -91,23 +90,21 @@ static int read_secure(int proc, struct facts *f)
 	return ret;
 }
 
-/* Read a status file.  Return: 0 or a negative errno. */
-static int read_text(int proc, const char *name, char text[STATUS_SIZE])
+int dep_status_read(int proc, const char *name, char text[DEP_STATUS_SIZE])
 {
 	int fd = openat(proc, name, O_RDONLY | O_CLOEXEC), err;
 	ssize_t n;
 
 	if (fd < 0)
 		return -errno;
-	n = read(fd, text, STATUS_SIZE - 1);
+	n = read(fd, text, DEP_STATUS_SIZE - 1);
 	err = n < 0 ? -errno : 0;
 	close(fd);
 	text[n > 0 ? n : 0] = '\0';
 	return err;
 }
 
-/* Read @n numbers of the line that begins with @key.  A name in the file has no line breaks. */
-static bool read_numbers(const char *text, const char *key, int base, u64 *to, int n)
+bool dep_status_numbers(const char *text, const char *key, int base, u64 *to, int n)
 {
 	const char *at = strstr(text, key);
 	char *end;
@@ -128,11 +125,11 @@ static int parse_status(const char *text, struct facts *f)
 {
 	u64 uid[4], gid[4];
 
-	if (!read_numbers(text, "\nUid:", 10, uid, 4) ||
-	    !read_numbers(text, "\nGid:", 10, gid, 4) ||
-	    !read_numbers(text, "\nCapPrm:", 16, &f->has.caps, 1) ||
-	    !read_numbers(text, "\nCapEff:", 16, &f->effective, 1) ||
-	    !read_numbers(text, "\nCapAmb:", 16, &f->ambient, 1))
+	if (!dep_status_numbers(text, "\nUid:", 10, uid, 4) ||
+	    !dep_status_numbers(text, "\nGid:", 10, gid, 4) ||
+	    !dep_status_numbers(text, "\nCapPrm:", 16, &f->has.caps, 1) ||
+	    !dep_status_numbers(text, "\nCapEff:", 16, &f->effective, 1) ||
+	    !dep_status_numbers(text, "\nCapAmb:", 16, &f->ambient, 1))
 		return -EINVAL;
 	for (int i = 0; i < 4; i++) {
 		f->has.uid[i] = (u32)uid[i];
@@ -143,17 +140,17 @@ static int parse_status(const char *text, struct facts *f)
 
 static int read_status(int proc, struct facts *f)
 {
-	char text[STATUS_SIZE];
-	int err = read_text(proc, "status", text);
+	char text[DEP_STATUS_SIZE];
+	int err = dep_status_read(proc, "status", text);
 
 	return err ? err : parse_status(text, f);
 }
 
 static bool has_memory(int proc)
 {
-	char text[STATUS_SIZE];
+	char text[DEP_STATUS_SIZE];
 
-	return !read_text(proc, "status", text) && strstr(text, "\nVmSize:");
+	return !dep_status_read(proc, "status", text) && strstr(text, "\nVmSize:");
 }
 
 /* The kernel assigns the /proc files of a process to root if it is not dumpable, or was killed. */
@@ -349,13 +346,13 @@ int dep_judge(int proc, const struct dep_base *base, bool isolated, struct dep_b
 
 int dep_judge_thread(int proc, pid_t tid, const struct dep_base *first, struct dep_why *why)
 {
-	char name[48], text[STATUS_SIZE], label[DEP_LABEL_SIZE];
+	char name[48], text[DEP_STATUS_SIZE], label[DEP_LABEL_SIZE];
 	u64 seccomp = 1;
 	struct facts f;
 	int err;
 
 	snprintf(name, sizeof(name), "task/%d/status", tid);
-	err = read_text(proc, name, text);
+	err = dep_status_read(proc, name, text);
 	if (!err)
 		err = parse_status(text, &f);
 	if (err)
@@ -372,7 +369,7 @@ int dep_judge_thread(int proc, pid_t tid, const struct dep_base *first, struct d
 					  "differently");
 	}
 	/* The engine's system calls could end the process. */
-	if (!read_numbers(text, "\nSeccomp:", 10, &seccomp, 1) || seccomp)
+	if (!dep_status_numbers(text, "\nSeccomp:", 10, &seccomp, 1) || seccomp)
 		return dep_inject_error(why, ENOTSUP, "Thread %d has a seccomp filter, which may "
 					"end the process if it is attached to.", tid);
 	return 0;

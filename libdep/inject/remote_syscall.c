@@ -15,6 +15,7 @@
  */
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,23 +88,17 @@ static int no_control(pid_t pid, int err, struct dep_why *why)
 }
 
 /* Return: number of the process's seccomp filters; kernels before 5.10 show only if it has any. */
-static unsigned int count_filters(pid_t pid)
+static u64 count_filters(pid_t pid)
 {
-	unsigned int mode = 0, n = 0;
-	char path[64], line[256];
-	bool counted = false;
-	FILE *f;
+	char path[64], text[DEP_STATUS_SIZE];
+	u64 mode = 0, n = 1;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	f = fopen(path, "re");
-	if (!f)
+	if (dep_status_read(AT_FDCWD, path, text))
 		return 0;
-	while (fgets(line, sizeof(line), f)) {
-		sscanf(line, "Seccomp: %u", &mode);
-		counted |= sscanf(line, "Seccomp_filters: %u", &n) == 1;
-	}
-	fclose(f);
-	return !mode ? 0 : counted ? n : 1;
+	dep_status_numbers(text, "\nSeccomp:", 10, &mode, 1);
+	dep_status_numbers(text, "\nSeccomp_filters:", 10, &n, 1);
+	return mode ? n : 0;
 }
 
 /*
@@ -220,14 +215,14 @@ static u64 find_insn(const unsigned char *text, u64 from, u64 to)
 	return 0;
 }
 
-u64 dep_remote_vdso_call(const struct dep_remote *r, const struct dep_address_space *s)
+u64 dep_vdso_call(int mem, const struct dep_address_space *s)
 {
 	unsigned char buf[VDSO_MAX];
 	u64 size = s->vdso_size;
 	Elf64_Ehdr eh;
 	Elf64_Phdr ph;
 
-	if (size < sizeof(eh) || size > sizeof(buf) || dep_memory_read(r->mem, s->vdso, buf, size))
+	if (size < sizeof(eh) || size > sizeof(buf) || dep_memory_read(mem, s->vdso, buf, size))
 		return 0;
 	memcpy(&eh, buf, sizeof(eh));
 	if (memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_phentsize != sizeof(ph))
@@ -255,7 +250,7 @@ int dep_remote_find_syscall(struct dep_remote *r, const struct dep_address_space
 {
 	long text;
 
-	r->insn = use_vdso && s->vdso ? dep_remote_vdso_call(r, s) : 0;
+	r->insn = use_vdso && s->vdso ? dep_vdso_call(r->mem, s) : 0;
 	if (r->insn)
 		return 0;
 	errno = 0;

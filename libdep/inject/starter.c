@@ -180,22 +180,18 @@ static int create(struct dep_starter *s, struct dep_remote *guest, struct dep_wh
 }
 
 int dep_starter_make(struct dep_starter *s, pid_t pid, pid_t guest,
-		     const struct user_regs_struct *regs, int mem,
-		     const struct dep_address_space *space, struct dep_why *why)
+		     const struct user_regs_struct *regs, int mem, u64 vdso_call,
+		     struct dep_why *why)
 {
 	struct dep_remote g;
 	int err;
 
-	*s = (struct dep_starter){ 0 };
+	*s = (struct dep_starter){ .vdso_call = vdso_call };
 	err = dep_remote_begin_running(&g, guest, mem, why);
 	if (err)
 		return err;
 	g.regs = *regs;
-	s->vdso_call = space->vdso ? dep_remote_vdso_call(&g, space) : 0;
-	if (!s->vdso_call)
-		err = dep_inject_error(why, ENOTSUP, "Process %d has no vdso.", pid);
-	if (!err)
-		err = map_stub(s, &g, why);
+	err = map_stub(s, &g, why);
 	if (!err)
 		err = create(s, &g, why);
 	if (err && s->page) {
