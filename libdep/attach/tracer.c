@@ -40,7 +40,7 @@ void tracer_close_others(int one, int two)
 }
 
 /*
- * While threads are stopped: threads that were let go must not delay the tracer, and its pauses must
+ * While threads are stopped: those that were let go must not delay the tracer, and its pauses must
  * not be longer than they are meant to be.  The priority takes a privilege.
  */
 static void hurry(bool on)
