@@ -3,43 +3,13 @@
 # Detach: a program that was attached to runs natively again, with the memory, descriptors, signal
 # actions, limits and calls under way that it had.  CYCLES of attach and detach: 10, LONG=1: 1000.
 . "$(dirname "$0")/lib.sh"
+. "$tests/attach_lib.sh"
 need_depctl
 "$tests/programs/build.sh" "$build/programs" || exit 1
 cd "$tmp" || exit 1
 cases=$build/programs/detach_cases
 cycles=10
 [ "$LONG" != 1 ] || cycles=1000
-
-# attach PID: begin to record it, in the background: $recorder
-attach() {
-	rm -rf store
-	: >err
-	timeout -s KILL 120 "$DEPCTL" attach -o store "$1" 2>err &
-	recorder=$!
-	wait_for 20 grep -qs "recording process" err || {
-		fail "no attach to $1: $(cat err)"
-		return 1
-	}
-}
-
-# detach: end the recording; fails if the process could not be detached from
-detach() {
-	pkill -INT -P $recorder -x depctl
-	wait $recorder && grep -q "runs natively again" err
-}
-
-# state PID: what a detach must leave as it was before the attach
-state() {
-	cat "/proc/$1/maps" "/proc/$1/limits"
-	grep -E "^(SigPnd|ShdPnd|SigBlk|SigIgn|SigCgt|VmLck|NoNewPrivs)" "/proc/$1/status"
-	ls "/proc/$1/fd"
-}
-
-# good STORE: it is complete
-good() {
-	"$DEPCTL" verify "$1" >verify.out 2>&1 && grep -q 'references: good$' verify.out &&
-		! grep -q "still running" verify.out
-}
 
 # ---- a process that sleeps ----
 (ulimit -S -d 4000000 && ulimit -S -v 1000000000 && exec sleep 300) &
@@ -60,35 +30,6 @@ wait $pid 2>/dev/null
 is "it ends by a signal as usual" $? 143
 
 # ---- programs in states of which they must keep each part ----
-# begin CASE: start it in the background, with its standard input at descriptor 6
-begin() {
-	coproc program { exec "$cases" "$1"; }
-	pid=$program_PID
-	exec 5<&"${program[0]}" 6>&"${program[1]}"
-	at=0
-	: >out
-	cat <&5 >out &
-	reader=$!
-}
-
-# until it waits for the next byte
-reached() {
-	at=$((at + 1))
-	wait_for 20 grep -q "^at $at$" out || fail "$1 does not reach $at: $(cat out)"
-}
-
-go_on() {
-	echo >&6
-}
-
-# over NAME: it must have found nothing wrong
-over() {
-	wait $pid
-	exec 5<&- 6>&-
-	wait $reader
-	is "$1" "$(tail -n 1 out)" right
-}
-
 for case in jump once altstack autodisarm pending; do
 	begin $case
 	reached $case
@@ -142,7 +83,7 @@ detach || fail "late: $(cat err)"
 grep -q "1 of its threads follow" err && pass "a thread follows when its call returns" ||
 	fail "$(cat err)"
 reached late
-! grep -q adept-session /proc/$pid/maps && pass "then the engine is gone" ||
+is_native $pid && pass "then the engine is gone" ||
 	fail "the engine is still mapped"
 good store && pass "the store is good" || fail "the store: $(tail -n 1 verify.out)"
 go_on
@@ -190,7 +131,7 @@ grep -q "vfork.*try again.*stays under the engine" err && pass "and the message 
 	fail "vfork: $(cat err)"
 reached vfork
 "$DEPCTL" detach -q $pid 2>err && pass "depctl detach, later" || fail "$(cat err)"
-! grep -q adept-session /proc/$pid/maps && pass "the engine is gone" || fail "it is still mapped"
+is_native $pid && pass "the engine is gone" || fail "it is still mapped"
 go_on
 over "it has not noticed"
 
@@ -200,7 +141,7 @@ recorder=$!
 wait_for 10 eval 'pid=$(pgrep -P $recorder -x sleep) && grep -q adept-session /proc/$pid/maps'
 sleep 0.3
 "$DEPCTL" detach -q $pid 2>err && pass "depctl detach of a launched process" || fail "$(cat err)"
-! grep -q adept-session /proc/$pid/maps && pass "the engine is gone" || fail "it is still mapped"
+is_native $pid && pass "the engine is gone" || fail "it is still mapped"
 wait $recorder
 is "depctl record ends as the command" $? 0
 "$DEPCTL" detach $$ 2>err
@@ -222,7 +163,7 @@ cycle() {
 	[ $done = $cycles ] || cat err
 	grep SigCgt /proc/$pid/status >after
 	cmp before after && pass "$1: its handlers are its own" || fail "$1: $(cat after)"
-	! grep -q adept-session /proc/$pid/maps && pass "$1: the engine is gone" ||
+	is_native $pid && pass "$1: the engine is gone" ||
 		fail "$1: the engine is still mapped"
 	kill -USR2 $pid
 	wait $pid

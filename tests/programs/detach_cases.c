@@ -1,72 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Suite: detach.  detach_cases [CASE]: brings itself into a state in which it is attached to or
- * detached from, and checks that it does not notice.  It prints "at N" and then waits for a byte of
- * standard input, so that the suite decides when; it ends with "right", or "wrong: " and what.
+ * detached from, and checks that it does not notice.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <immintrin.h>
-#include <poll.h>
-#include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <ucontext.h>
-#include <unistd.h>
+
+#include "cases.h"
 
 #define STACK	65536
 #define VALUE	4711
-
-static int step;
-
-__attribute__((noreturn))
-static void wrong(const char *what, long value)
-{
-	printf("wrong: %s, %ld (%s)\n", what, value, strerror(errno));
-	exit(1);
-}
-
-static void check(int good, const char *what, long value)
-{
-	if (!good)
-		wrong(what, value);
-}
-
-/* Wait for a byte; a handler may run meanwhile. */
-static void here(void)
-{
-	char c;
-
-	printf("at %d\n", ++step);
-	fflush(stdout);
-	while (read(STDIN_FILENO, &c, 1) < 0)
-		check(errno == EINTR, "read", errno);
-}
-
-static void set_handler(int sig, void (*f)(int, siginfo_t *, void *), int flags)
-{
-	struct sigaction sa = { .sa_sigaction = f, .sa_flags = SA_SIGINFO | flags };
-
-	check(!sigaction(sig, &sa, NULL), "sigaction", sig);
-}
-
-static void block(int how, int sig)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, sig);
-	sigprocmask(how, &set, NULL);
-}
 
 /* ---- signals of faults that are blocked and pending ---- */
 
@@ -219,21 +169,6 @@ static void case_once(void)
 
 /* ---- system calls ---- */
 
-static long ms_since(const struct timespec *begun)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (now.tv_sec - begun->tv_sec) * 1000 + (now.tv_nsec - begun->tv_nsec) / 1000000;
-}
-
-static void *idle(void *arg)
-{
-	for (;;)
-		pause();
-	return arg;
-}
-
 /*
  * It waits twice for 3 s in a call that a stop would end: natively, and in the engine.  A second
  * thread can be stopped meanwhile.
@@ -241,18 +176,16 @@ static void *idle(void *arg)
 static void case_late(void)
 {
 	const struct timeval timeout = { .tv_sec = 3 };
-	pthread_t thread;
 	struct timespec begun;
 	int fd[2], i;
 	long took;
 	char c;
 
-	check(!pthread_create(&thread, NULL, idle, NULL), "thread", 0);
+	begin_thread(idle, NULL);
 	check(!socketpair(AF_UNIX, SOCK_STREAM, 0, fd), "socketpair", 0);
 	check(!setsockopt(fd[0], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)), "timeout", 0);
 	for (i = 0; i < 2; i++) {
-		printf("at %d\n", ++step);
-		fflush(stdout);
+		announce();
 		clock_gettime(CLOCK_MONOTONIC, &begun);
 		errno = 0;
 		check(recv(fd[0], &c, 1, 0) == -1 && errno == EAGAIN, "recv", errno);
@@ -282,7 +215,7 @@ static void case_vfork(void)
 	pid_t pid;
 
 	here();
-	check(!pthread_create(&thread, NULL, sleeps, NULL), "thread", 0);
+	thread = begin_thread(sleeps, NULL);
 	step++;
 	pid = vfork();
 	if (!pid) {
@@ -313,8 +246,7 @@ static void case_eintr(void)
 	set_handler(SIGALRM, on_alarm, 0);
 	clock_gettime(CLOCK_MONOTONIC, &begun);
 	setitimer(ITIMER_REAL, &in, NULL);
-	printf("at %d\n", ++step);
-	fflush(stdout);
+	announce();
 	check(nanosleep(&left, &left) == -1 && errno == EINTR, "nanosleep", errno);
 	check(got[SIGALRM] == 1, "alarms", got[SIGALRM]);
 	check(left.tv_sec >= 12 && left.tv_sec < 17, "seconds left", left.tv_sec);
@@ -346,42 +278,35 @@ static void case_code(void)
 static void case_descriptors(void)
 {
 	const int lowest = open("/dev/null", O_RDONLY);
-	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
 	int fd;
 
 	close(lowest);
-	printf("at %d\n", ++step);
-	fflush(stdout);
-	while (!poll(&in, 1, 0)) {
+	announce();
+	while (!told_to_end()) {
 		fd = open("/dev/null", O_RDONLY);
 		check(fd == lowest, "descriptor", fd);
 		check(!close(fd), "close", fd);
 	}
 }
 
+static void case_altstack(void)
+{
+	case_handler(0);
+}
+
+static void case_autodisarm(void)
+{
+	case_handler(1);
+}
+
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		void (*run)(void);
-	} cases[] = {
+	static const struct test_case cases[] = {
 		{ "pending", case_pending }, { "jump", case_jump }, { "once", case_once },
 		{ "late", case_late }, { "eintr", case_eintr }, { "code", case_code },
 		{ "descriptors", case_descriptors }, { "vfork", case_vfork },
+		{ "altstack", case_altstack }, { "autodisarm", case_autodisarm },
 	};
-	const char *name = argc == 2 ? argv[1] : "code";
-	size_t i;
 
-	if (!strcmp(name, "altstack") || !strcmp(name, "autodisarm")) {
-		case_handler(!strcmp(name, "autodisarm"));
-	} else {
-		for (i = 0; i < sizeof(cases) / sizeof(cases[0]) && strcmp(cases[i].name, name);
-		     i++)
-			;
-		if (i == sizeof(cases) / sizeof(cases[0]))
-			return 2;
-		cases[i].run();
-	}
-	printf("right\n");
-	return 0;
+	return run_case(cases, sizeof(cases) / sizeof(cases[0]), argc == 2 ? argv[1] : "code");
 }

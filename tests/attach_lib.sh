@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Helpers of the suites that attach to the programs of programs/*_cases.c; source it after lib.sh.
+# $cases is the program, $pid the process.
+
+# attach PID [COMMAND...]: begin to record it, in the background: $recorder; COMMAND runs depctl
+attach() {
+	rm -rf store
+	: >err
+	timeout -s KILL 120 "${@:2}" "$DEPCTL" attach -o store "$1" 2>err &
+	recorder=$!
+	wait_for 20 grep -qs "recording process" err || {
+		fail "no attach to $1: $(cat err)"
+		return 1
+	}
+}
+
+# detach: end the recording; fails if the process could not be detached from
+detach() {
+	pkill -INT -P $recorder -x depctl
+	wait $recorder && grep -q "runs natively again" err
+}
+
+# state PID: what a detach must leave as it was before the attach
+state() {
+	cat "/proc/$1/maps" "/proc/$1/limits"
+	grep -E "^(SigPnd|ShdPnd|SigBlk|SigIgn|SigCgt|VmLck|NoNewPrivs)" "/proc/$1/status"
+	ls "/proc/$1/fd"
+}
+
+# good STORE: it is complete
+good() {
+	"$DEPCTL" verify "$1" >verify.out 2>&1 && grep -q 'references: good$' verify.out &&
+		! grep -q "still running" verify.out
+}
+
+# is_native PID: is the engine gone?
+is_native() {
+	! grep -q adept-session "/proc/$1/maps"
+}
+
+# begin CASE [COMMAND...]: start it in the background, with its standard input at descriptor 6
+begin() {
+	coproc program { exec "${@:2}" "$cases" "$1"; }
+	pid=$program_PID
+	exec 5<&"${program[0]}" 6>&"${program[1]}"
+	at=0
+	: >out
+	cat <&5 >out &
+	reader=$!
+}
+
+# until it waits for the next byte
+reached() {
+	at=$((at + 1))
+	wait_for 20 grep -q "^at $at$" out || fail "$1 does not reach $at: $(cat out)"
+}
+
+go_on() {
+	echo >&6
+}
+
+# over NAME: it must have found nothing wrong
+over() {
+	wait $pid
+	exec 5<&- 6>&-
+	wait $reader
+	is "$1" "$(tail -n 1 out)" right
+}
