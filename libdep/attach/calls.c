@@ -19,6 +19,9 @@
 #ifndef SYS_epoll_pwait2
 #define SYS_epoll_pwait2 441
 #endif
+#ifndef SYS_io_pgetevents
+#define SYS_io_pgetevents 333
+#endif
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
 #endif
@@ -116,6 +119,25 @@ bool call_restarts(int proc, s64 nr, const u64 args[6])
 	case SYS_read:
 	case SYS_readv:
 		return read_restarts(proc, args[0]);
+	default:
+		return false;
+	}
+}
+
+bool call_restarts_by_another(s64 nr)
+{
+	return nr == SYS_nanosleep || nr == SYS_clock_nanosleep || nr == SYS_poll ||
+	       nr == SYS_futex;
+}
+
+bool call_hides_mask(s64 nr, const u64 args[6])
+{
+	switch (nr) {
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2:
+		return args[4];
+	case SYS_io_pgetevents:
+		return args[5];
 	default:
 		return false;
 	}

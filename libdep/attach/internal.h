@@ -31,6 +31,18 @@ enum { UNTRACED, WATCHED, ASKED, STOPPED };
  */
 bool call_restarts(int proc, s64 nr, const u64 args[6]);
 /**
+ * call_restarts_by_another() - does the kernel restart this call by the call restart_syscall?
+ *
+ * A system call filter that does not know restart_syscall ends the process for it, or makes it fail.
+ */
+bool call_restarts_by_another(s64 nr);
+/**
+ * call_hides_mask() - has the thread another signal mask during this call than after it?
+ *
+ * That one is not known while the thread is in the call.  Only for calls that a stop would end.
+ */
+bool call_hides_mask(s64 nr, const u64 args[6]);
+/**
  * call_may_repeat() - may a call be made again that a stop has ended with EINTR?
  *
  * Not all may: close() has closed the descriptor by then, and connect() has begun to connect.
@@ -87,6 +99,9 @@ struct signal_sets {
 
 /** scan_signals() - read a thread's sets of signals.  Return: false if it has ended */
 bool scan_signals(const struct scan *s, pid_t tid, struct signal_sets *sets);
+
+/** scan_has_filter() - does a seccomp filter, or the strict mode, apply to the thread? */
+bool scan_has_filter(int proc, pid_t tid);
 
 /* ---- tracer.c ---- */
 

@@ -119,14 +119,34 @@ static bool shares_memory(pid_t pid, long other)
 	return other > 0 && !syscall(SYS_kcmp, pid, (pid_t)other, KCMP_VM, 0, 0);
 }
 
+/* Call @f for each thread until it returns another number than 0.  Return: that, or 0. */
+static long each_thread(int proc, long (*f)(pid_t pid, int proc, pid_t tid), pid_t pid)
+{
+	int fd = openat(proc, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+	long found = 0;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return 0;
+	}
+	while (!found && (e = readdir(dir)))
+		if (atoi(e->d_name) > 0)
+			found = f(pid, proc, (pid_t)atoi(e->d_name));
+	closedir(dir);
+	return found;
+}
+
 /* The child of a thread that runs in the thread's memory; 0: none. */
-static long sharing_child(pid_t pid, int proc, const char *tid)
+static long sharing_child(pid_t pid, int proc, pid_t tid)
 {
 	long child, found = 0;
 	char path[64];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "task/%.20s/children", tid);
+	snprintf(path, sizeof(path), "task/%d/children", tid);
 	f = dep_proc_file(proc, path);
 	while (f && !found && fscanf(f, "%ld", &child) == 1)
 		found = shares_memory(pid, child) ? child : 0;
@@ -142,21 +162,13 @@ static long sharing_child(pid_t pid, int proc, const char *tid)
  */
 static long sharing_process(pid_t pid, int proc, long parent)
 {
-	int fd = openat(proc, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	long found = shares_memory(pid, parent) ? parent : 0;
-	struct dirent *e;
+	return shares_memory(pid, parent) ? parent : each_thread(proc, sharing_child, pid);
+}
 
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
-		return found;
-	}
-	while (!found && (e = readdir(dir)))
-		if (atoi(e->d_name) > 0)
-			found = sharing_child(pid, proc, e->d_name);
-	closedir(dir);
-	return found;
+static long filtered(pid_t pid, int proc, pid_t tid)
+{
+	(void)pid;
+	return scan_has_filter(proc, tid) ? tid : 0;
 }
 
 /* The process or thread that was created last in this pid namespace; 0: not known. */
@@ -201,6 +213,7 @@ static int traced(pid_t pid, long tracer, struct dep_why *why)
 int refuse_process(pid_t pid, int proc, struct dep_why *why)
 {
 	struct facts f = { 0 };
+	long tid;
 
 	if (!read_stat(proc, &f) || !read_status(proc, "status", &f))
 		return dep_inject_error(why, ESRCH, "There is no process %d.", pid);
@@ -215,10 +228,11 @@ int refuse_process(pid_t pid, int proc, struct dep_why *why)
 		return dep_inject_error(why, EACCES,
 					"Process %d is in seccomp's strict mode, in which the "
 					"engine's system calls would end it.", pid);
-	if (f.seccomp && geteuid())
+	tid = each_thread(proc, filtered, pid);
+	if (tid)
 		return dep_inject_error(why, EACCES,
-					"Process %d has a seccomp filter, which may end it if it "
-					"is attached to; only root can do so.", pid);
+					"Thread %ld of process %d has a seccomp filter, which may "
+					"end the process if it is attached to.", tid, pid);
 	if (is_32bit(proc))
 		return dep_inject_error(why, ENOTSUP,
 					"Process %d runs a 32-bit program; only 64-bit ones can "

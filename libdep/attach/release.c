@@ -5,7 +5,8 @@
  * A thread that was running may have been in a system call, or have begun one just before it was
  * stopped.  The stop may have ended that call
  *
- * - with EINTR: the thread makes the call again, with the whole timeout, if it may be repeated;
+ * - with EINTR: the thread makes the call again, with the whole timeout, if it may be repeated; so
+ *   it does where a filter could forbid restart_syscall;
  * - with a part of its data transferred: the tracer lets the thread transfer the rest, and makes
  *   the call return the sum.
  *
@@ -123,6 +124,9 @@ enum damage release_damage(const struct scan *s, pid_t tid, int sig,
 	if ((s64)regs->orig_rax < 0)
 		return DAMAGE_NONE;
 	if ((s64)regs->rax == -EINTR && call_may_repeat((s64)regs->orig_rax) &&
+	    !runs_handler(s, tid, sig))
+		return DAMAGE_EINTR;
+	if ((s64)regs->rax == -ADEPT_RESTART_BLOCK && scan_has_filter(s->proc, tid) &&
 	    !runs_handler(s, tid, sig))
 		return DAMAGE_EINTR;
 	if (!sig && (s64)regs->rax > 0 && regs->rax < whole_of(regs) && !runs_handler(s, tid, 0))

@@ -77,6 +77,23 @@ static void read_call(int proc, struct dep_attach_thread *t)
 	t->pc = v[7];
 }
 
+bool scan_has_filter(int proc, pid_t tid)
+{
+	static const char key[] = "\nSeccomp:\t";
+	char buf[4096], *mode;
+
+	if (read_small(proc, tid, "status", buf, sizeof(buf)) <= 0)
+		return false;
+	mode = strstr(buf, key);
+	return mode && mode[sizeof(key) - 1] != '0';
+}
+
+static bool may_be_stopped(int proc, const struct dep_attach_thread *t)
+{
+	return call_restarts(proc, t->call, t->args) &&
+	       !(call_restarts_by_another(t->call) && scan_has_filter(proc, t->tid));
+}
+
 static enum dep_attach_kind kind_of(int proc, char state, const struct dep_attach_thread *t)
 {
 	switch (state) {
@@ -88,8 +105,7 @@ static enum dep_attach_kind kind_of(int proc, char state, const struct dep_attac
 	case 'S':
 		if (t->call < 0)
 			return DEP_ATTACH_RUNNING;
-		return call_restarts(proc, t->call, t->args) ? DEP_ATTACH_RESTARTS
-							      : DEP_ATTACH_RETURNS;
+		return may_be_stopped(proc, t) ? DEP_ATTACH_RESTARTS : DEP_ATTACH_RETURNS;
 	default:
 		return t->call >= 0 && call_is_vfork(t->call, t->args) ? DEP_ATTACH_VFORKS
 									: DEP_ATTACH_BLOCKED;

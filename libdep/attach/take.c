@@ -107,6 +107,9 @@ static int examine(const struct scan *s, const struct dep_attach_thread *t, stru
 		return dep_inject_error(why, ENOTSUP, "Thread %d of process %d blocks SIGTRAP, by "
 					"which it would be caught after its system call.", t->tid,
 					s->pid);
+	if (call_hides_mask(t->call, t->args))
+		return not_now(s, t, "waits with a signal mask for the time of its system call, "
+			       "after which it may block SIGTRAP", why);
 	*r = (struct dep_running){ .tid = t->tid, .call = t->call, .returned = -1, .late = true,
 				   .pc = t->pc };
 	return 0;
