@@ -242,10 +242,14 @@ s64 dep_pass_session_fd(struct dep_remote *r, const struct dep_target *t, int ou
 
 /* ---- memory_layout.c: the engine's memory ---- */
 
-/** struct dep_plan - memory mapped in the target, unmapped on failure */
+/**
+ * struct dep_plan - memory mapped in the target, unmapped on failure
+ * @locks: the process may lock its future mappings, by mlockall(2)
+ */
 struct dep_plan {
 	struct dep_remote *r;
 	struct dep_address_space *space;
+	bool locks;
 	struct { u64 start, size; } made[8];
 	size_t nmade;
 };

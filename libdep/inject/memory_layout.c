@@ -87,15 +87,47 @@ static void keep_out_of_cores(struct dep_plan *p, u64 addr, u64 size)
 	dep_remote_call(p->r, SYS_madvise, addr, size, MADV_DONTDUMP, 0, 0, 0);
 }
 
-/* Return: 0, -EEXIST if the range is in use, or another negative errno. */
+/* Has the process locked any memory?  Then it may lock future mappings, too. */
+static bool locks_memory(const struct dep_plan *p)
+{
+	unsigned long kib = 0;
+	char path[32], line[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", p->r->pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		sscanf(line, "VmLck: %lu", &kib);
+	if (f)
+		fclose(f);
+	return kib;
+}
+
+/* The engine's memory is not locked, see engine/os/mlock.c. */
+static void unlock(struct dep_plan *p, u64 addr, u64 size)
+{
+	dep_remote_call(p->r, SYS_munlock, addr, size, 0, 0, 0, 0);
+}
+
+static int make_accessible(struct dep_plan *p, u64 addr, u64 size, int prot)
+{
+	return (int)dep_remote_call(p->r, SYS_mprotect, addr, size, (u64)prot, 0, 0, 0);
+}
+
+/*
+ * Map memory.  A locked mapping would be populated when it becomes accessible: unlock it before.
+ *
+ * Return: 0, -EEXIST if the range is in use, or another negative errno.
+ */
 static int map_at(struct dep_plan *p, u64 addr, u64 size, int prot, int flags, int fd)
 {
+	int err = 0;
 	s64 ret;
 
 	if (!dep_address_space_is_free(p->space, addr, addr + size) ||
 	    p->nmade == ARRAY_SIZE(p->made))
 		return -EEXIST;
-	ret = dep_remote_call(p->r, SYS_mmap, addr, size, (u64)prot,
+	ret = dep_remote_call(p->r, SYS_mmap, addr, size, (u64)(p->locks ? PROT_NONE : prot),
 			      (u64)(flags | MAP_FIXED_NOREPLACE), (u64)(s64)fd, 0);
 	if (is_error(ret))
 		return (int)ret;
@@ -108,7 +140,11 @@ static int map_at(struct dep_plan *p, u64 addr, u64 size, int prot, int flags, i
 		return -EEXIST;
 	}
 	keep_out_of_cores(p, addr, size);
-	return dep_address_space_add(p->space, addr, addr + size);
+	if (p->locks) {
+		unlock(p, addr, size);
+		err = make_accessible(p, addr, size, prot);
+	}
+	return err ? err : dep_address_space_add(p->space, addr, addr + size);
 }
 
 static void unmap_last(struct dep_plan *p)
@@ -130,10 +166,14 @@ static int map_failed(const struct dep_plan *p, int err, const char *what, struc
 
 	if (err == -ENOMEM)
 		hint = " (is there a limit on its address space, ulimit -v?)";
+	else if (err == -EAGAIN)
+		hint = " (it locks its memory up to a limit, ulimit -l)";
 	else if (err == -EACCES || err == -EPERM)
 		hint = " (a security policy may forbid writable and executable memory)";
-	return dep_inject_error(why, -err, "Process %d: no memory for %s: %s%s.", p->r->pid, what,
-			strerror(-err), hint);
+	/* Another attempt would not help: do not return EAGAIN. */
+	return dep_inject_error(why, err == -EAGAIN ? ENOMEM : -err,
+				"Process %d: no memory for %s: %s%s.", p->r->pid, what,
+				strerror(-err), hint);
 }
 
 /* Map engine image and heap, a smaller heap if necessary. The session follows the heap's range. */
@@ -145,6 +185,9 @@ static int map_engine_at(struct dep_plan *p, const struct dep_target *t, u64 bas
 
 	if (err)
 		return err;
+	p->locks = p->space->in_use && locks_memory(p);
+	if (p->locks)
+		unlock(p, base, t->image_mem);
 	for (size = HEAP_SIZE; size >= HEAP_MIN; size /= 4) {
 		/* The engine makes it accessible as needed (base/heap.c). */
 		err = map_at(p, heap, size, PROT_NONE, ANON, -1);
@@ -424,11 +467,9 @@ int dep_plan_session(struct dep_plan *p, const struct dep_target *t, int remote_
 			 remote_fd);
 
 	if (!err)
-		err = (int)dep_remote_call(p->r, SYS_mprotect, b->session, t->layout.desc_off,
-					   PROT_READ | PROT_WRITE, 0, 0, 0);
+		err = make_accessible(p, b->session, t->layout.desc_off, PROT_READ | PROT_WRITE);
 	if (!err)
-		err = (int)dep_remote_call(p->r, SYS_mprotect, desc, t->layout.desc_size,
-					   PROT_READ | PROT_WRITE, 0, 0, 0);
+		err = make_accessible(p, desc, t->layout.desc_size, PROT_READ | PROT_WRITE);
 	return err ? map_failed(p, err, "the session", why) : 0;
 }
 
