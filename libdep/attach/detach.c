@@ -197,9 +197,6 @@ static int pass(struct detach *d, struct timespec *begun)
 			continue;
 		if (t->was_stopped == WATCHED && dep_leaving_waits(&d->leaving, t->pc))
 			stop_waiting(d, i);
-		if (t->tid && t->kind == DEP_ATTACH_STOPPED)
-			return dep_inject_error(&d->why, EAGAIN, "Process %d is stopped; continue "
-						"it first.", d->pid);
 		if (t->was_stopped == STOPPED)
 			err = ask(d, i);
 		all &= !t->tid || d->leaver[i].ready || is_late(d, i);

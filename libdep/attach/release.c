@@ -117,8 +117,8 @@ int release_signal(int status)
 	return status >> 16 ? 0 : WSTOPSIG(status);
 }
 
-enum damage release_damage(const struct scan *s, pid_t tid, int sig,
-			   const struct user_regs_struct *regs)
+static enum damage damage_of(const struct scan *s, pid_t tid, int sig,
+			     const struct user_regs_struct *regs)
 {
 	/* Outside of calls orig_rax is negative. */
 	if ((s64)regs->orig_rax < 0)
@@ -132,6 +132,23 @@ enum damage release_damage(const struct scan *s, pid_t tid, int sig,
 	if (!sig && (s64)regs->rax > 0 && regs->rax < whole_of(regs) && !runs_handler(s, tid, 0))
 		return DAMAGE_SHORT;
 	return DAMAGE_NONE;
+}
+
+/* Was it stopped by job control?  That ends a call without the tracer, too. */
+static bool was_in_job_control(const struct scan *s, pid_t tid)
+{
+	u32 at = 0;
+	const struct dep_attach_thread *t = scan_find(s, tid, &at);
+
+	return t && t->kind == DEP_ATTACH_STOPPED;
+}
+
+enum damage release_damage(const struct scan *s, pid_t tid, int sig,
+			   const struct user_regs_struct *regs)
+{
+	enum damage damage = damage_of(s, tid, sig, regs);
+
+	return damage != DAMAGE_NONE && was_in_job_control(s, tid) ? DAMAGE_NONE : damage;
 }
 
 void release_call_again(struct user_regs_struct *regs)

@@ -96,9 +96,6 @@ static int examine_stopped(const struct scan *s, const struct dep_attach_thread 
 static int examine(const struct scan *s, const struct dep_attach_thread *t, struct dep_running *r,
 		   struct dep_why *why)
 {
-	if (t->kind == DEP_ATTACH_STOPPED)
-		return dep_inject_error(why, EAGAIN, "Process %d is stopped; continue it first.",
-					s->pid);
 	if (t->was_stopped == STOPPED)
 		return examine_stopped(s, t, r, why);
 	if (t->was_stopped != WATCHED || t->kind != DEP_ATTACH_RETURNS)

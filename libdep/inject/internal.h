@@ -122,7 +122,7 @@ struct dep_stopped {
  * @held:	stop signal received meanwhile, to be sent again
  * @event:	PTRACE_GETEVENTMSG of the last event
  * @files:	a process with the same descriptors, if @pid is not the first thread of one; or 0
- * @ours:	a thread of the injector: the process's own threads obey job control
+ * @running:	it has run before; job control may have stopped it
  * @no_fd:	dep_pass_session_fd() has failed
  */
 struct dep_remote {
@@ -138,7 +138,7 @@ struct dep_remote {
 	int held;
 	unsigned long event;
 	pid_t files;
-	bool ours, no_fd;
+	bool running, no_fd;
 };
 
 int dep_remote_begin(struct dep_remote *r, pid_t pid, int mem, struct dep_why *why);

@@ -305,7 +305,8 @@ static int stop_waiting(const struct dep_leaving *l, pid_t tid, struct user_regs
 		if (stop == DEP_STOP_DEAD || stop < 0 || ptrace(PTRACE_GETREGS, tid, NULL, regs))
 			return -ESRCH;
 		/* All signals are blocked: one is queued again, except SIGSTOP. */
-		if (stop == DEP_STOP_INTERRUPT && dep_leaving_waits(l, regs->rip))
+		if ((stop == DEP_STOP_INTERRUPT || stop == DEP_STOP_GROUP) &&
+		    dep_leaving_waits(l, regs->rip))
 			return 0;
 		/* The last thread has not waited any longer. */
 		if (dep_leaving_outside(l, regs->rip))

@@ -52,8 +52,11 @@ int dep_remote_next_stop(struct dep_remote *r)
 			 * Only SIGSTOP and SIGCONT are expected here; dep_remote_end() sends any
 			 * other signal again.
 			 */
+			r->held = sig == SIGCONT ? 0 : sig;
+			break;
 		case DEP_STOP_GROUP:
-			if (!r->ours || stop == DEP_STOP_SIGNAL)
+			/* A running process is in it again when it is detached. */
+			if (!r->running)
 				r->held = sig == SIGCONT ? 0 : sig;
 			break;
 		case DEP_STOP_OTHER:
@@ -184,7 +187,7 @@ int dep_remote_begin_held(struct dep_remote *r, pid_t pid, int mem, int sig, str
 /** dep_remote_begin_running() - see internal.h */
 int dep_remote_begin_running(struct dep_remote *r, pid_t tid, int mem, struct dep_why *why)
 {
-	*r = (struct dep_remote){ .pid = tid, .mem = mem };
+	*r = (struct dep_remote){ .pid = tid, .mem = mem, .running = true };
 	if (ptrace(PTRACE_GETREGS, tid, NULL, &r->regs))
 		return no_control(tid, -errno, why);
 	return take_control(r, 0, 0, why);

@@ -145,7 +145,7 @@ static int await(struct dep_starter *s, pid_t tid, int mem, struct dep_why *why)
 	struct user_regs_struct *regs = &s->r.regs;
 	int sig, stop;
 
-	s->r = (struct dep_remote){ .pid = tid, .mem = mem, .insn = s->page, .ours = true };
+	s->r = (struct dep_remote){ .pid = tid, .mem = mem, .insn = s->page, .running = true };
 	stop = dep_trace_wait(tid, true, &sig);
 	if (stop < 0 || stop == DEP_STOP_DEAD || ptrace(PTRACE_GETREGS, tid, NULL, regs)) {
 		s->r.pid = 0;
