@@ -127,6 +127,17 @@ int tracer_run(tracer_fn *f, void *arg, unsigned int kill_ms, struct dep_why *wh
  */
 void tracer_close_others(int one, int two);
 
+/* ---- fault.c ---- */
+
+/**
+ * fault_undo() - make a stopped thread execute an instruction again that has raised a signal
+ * @r: its registers and its signal, which are changed
+ *
+ * Nothing in the thread changes.  Return: 0, also if there was no such signal; -EAGAIN: there is one
+ * that cannot be raised again.
+ */
+int fault_undo(struct dep_running *r);
+
 /* ---- late.c ---- */
 
 /*

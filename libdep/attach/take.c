@@ -30,7 +30,6 @@
 #include "libdep/inject/running.h"
 
 #define TRY_NS		2000000000ull	/* for all tries */
-#define FAULTS		(1u << SIGILL | 1u << SIGTRAP | 1u << SIGBUS | 1u << SIGFPE | 1u << SIGSEGV)
 #define PAUSE_NS	3000000		/* pause between two tries */
 
 /** struct result - written by the tracer, read by the caller when it has done its work */
@@ -64,32 +63,15 @@ static int not_now(const struct scan *s, const struct dep_attach_thread *t, cons
 				s->pid, what);
 }
 
-/*
- * Has an instruction raised a signal that the thread has not received yet?  It would receive it in
- * the engine, where the signal would seem to be the engine's.
- */
-static bool has_fault(pid_t tid)
-{
-	struct __ptrace_peeksiginfo_args args = { .nr = 1 };
-	siginfo_t info;
-
-	while (ptrace(PTRACE_PEEKSIGINFO, tid, &args, &info) == 1) {
-		if (info.si_signo < 32 && FAULTS >> info.si_signo & 1 && info.si_code > 0)
-			return true;
-		args.off++;
-	}
-	return false;
-}
-
 /* Can this stopped thread be taken now? */
 static int examine_stopped(const struct scan *s, const struct dep_attach_thread *t,
 			   struct dep_running *r, struct dep_why *why)
 {
 	*r = (struct dep_running){ .tid = t->tid, .call = t->call, .returned = -1 };
 	r->sig = release_signal(t->status);
-	if ((r->sig && FAULTS >> r->sig & 1) || has_fault(t->tid))
-		return not_now(s, t, "is about to receive a signal of a fault", why);
-	return release_state(s, r) ? not_now(s, t, "is transferring data", why) : 0;
+	if (release_state(s, r))
+		return not_now(s, t, "is transferring data", why);
+	return fault_undo(r) ? not_now(s, t, "is about to receive a signal of a fault", why) : 0;
 }
 
 /* Can this thread be taken, now or when its call returns? */
@@ -165,7 +147,7 @@ static int stop_guest(struct result *r, struct scan *s, struct dep_attach_thread
 	err = stop_one(s, t, &r->why);
 	if (!err)
 		err = examine(s, t, &guest, &r->why);
-	if (!err && guest.sig)
+	if (!err && (guest.sig || guest.faulted))
 		err = not_now(s, t, "is about to receive a signal", &r->why);
 	if (!err)
 		err = enter(r, s, &guest);
@@ -206,7 +188,7 @@ static int start_stopped(struct result *r, struct scan *s)
 	int err;
 
 	/* A signal would be lost when the thread makes system calls. */
-	while (i < a->n && (a->thread[i].late || a->thread[i].sig))
+	while (i < a->n && (a->thread[i].late || a->thread[i].sig || a->thread[i].faulted))
 		i++;
 	if (i == a->n)
 		return dep_inject_error(&r->why, EAGAIN, "All threads of process %d that have "

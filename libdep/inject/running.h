@@ -20,6 +20,8 @@
 /**
  * struct dep_running - a thread of a running process, traced by the caller
  * @sig:	signal that it is about to receive; 0: none
+ * @faulted:	an instruction has raised a signal, which it does not receive: it executes the
+ *		instruction again
  * @late:	it is in a system call, and @regs and @sig are not set
  * @pc:		with @late: where it continues after the call
  * @call:	with @late: the system call
@@ -30,7 +32,7 @@
 struct dep_running {
 	pid_t tid;
 	int sig;
-	bool late;
+	bool faulted, late;
 	u64 pc;
 	s64 call, returned;
 	struct user_regs_struct regs;
