@@ -91,23 +91,74 @@ static bool is_recorded(int proc)
 	return found;
 }
 
-/* Is its control group frozen, by version 2 of the interface? */
+/* Has the word @word a place in the list @list, which has commas? */
+static bool in_list(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (; list; list = strchr(list, ','), list += list != NULL)
+		if (!strncmp(list, word, n) && (list[n] == ',' || !list[n]))
+			return true;
+	return false;
+}
+
+/* Find where control groups are mounted: version 2, or with @v1 the freezer of version 1. */
+static bool find_groups(bool v1, char mount[256])
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char line[4096], at[256], type[32], options[256], *end;
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		end = strstr(line, " - ");
+		found = end && sscanf(line, "%*s %*s %*s / %255s", at) == 1 &&
+			sscanf(end, " - %31s %*s %255s", type, options) == 2 &&
+			(v1 ? !strcmp(type, "cgroup") && in_list(options, "freezer")
+			    : !strcmp(type, "cgroup2"));
+	}
+	if (f)
+		fclose(f);
+	if (found)
+		memcpy(mount, at, sizeof(at));
+	return found;
+}
+
+/* Is the control group @group frozen? */
+static bool group_is_frozen(bool v1, const char *group)
+{
+	char mount[256], path[4096 + 512], line[64];
+	bool frozen = false;
+	FILE *f;
+
+	if (!find_groups(v1, mount))
+		return false;
+	snprintf(path, sizeof(path), "%s%s/%s", mount, group,
+		 v1 ? "freezer.state" : "cgroup.events");
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		frozen |= v1 ? strcmp(line, "THAWED\n") != 0 : !strcmp(line, "frozen 1\n");
+	if (f)
+		fclose(f);
+	return frozen;
+}
+
+/* Is its control group frozen?  The lines are "NUMBER:CONTROLLERS:GROUP"; version 2 is number 0. */
 static bool is_frozen(int proc)
 {
 	FILE *file = dep_proc_file(proc, "cgroup");
-	char line[4096 + 64], path[4096 + 64];
-	bool frozen = false;
+	char line[4096 + 64], *controllers, *group;
+	bool frozen = false, v1;
 
-	while (file && fgets(line, sizeof(line), file)) {
-		if (strncmp(line, "0::/", 4))
-			continue;
+	while (file && !frozen && fgets(line, sizeof(line), file)) {
 		line[strcspn(line, "\n")] = '\0';
-		snprintf(path, sizeof(path), "/sys/fs/cgroup%.4000s/cgroup.events", line + 3);
-		fclose(file);
-		file = fopen(path, "re");
-		while (file && fgets(line, sizeof(line), file))
-			frozen |= !strcmp(line, "frozen 1\n");
-		break;
+		controllers = strchr(line, ':');
+		group = controllers ? strchr(controllers + 1, ':') : NULL;
+		if (!group)
+			continue;
+		*group++ = '\0';
+		v1 = in_list(controllers + 1, "freezer");
+		if (v1 || !strcmp(line, "0:"))
+			frozen = group_is_frozen(v1, group);
 	}
 	if (file)
 		fclose(file);
@@ -240,7 +291,7 @@ int refuse_process(pid_t pid, int proc, struct dep_why *why)
 	if (is_recorded(proc))
 		return dep_inject_error(why, EALREADY, "Process %d is being recorded.", pid);
 	if (is_frozen(proc))
-		return dep_inject_error(why, EAGAIN,
+		return dep_inject_error(why, EBUSY,
 					"Process %d is in a frozen control group; thaw it first.",
 					pid);
 	return 0;
@@ -261,6 +312,7 @@ static long yama_scope(void)
 
 int refuse_seize(const struct scan *s, pid_t tid, int err, struct dep_why *why)
 {
+	struct dep_attach_thread now;
 	struct facts f = { 0 };
 	pid_t pid = s->pid;
 	char name[48];
@@ -269,6 +321,10 @@ int refuse_seize(const struct scan *s, pid_t tid, int err, struct dep_why *why)
 	snprintf(name, sizeof(name), "task/%d/status", tid);
 	if (err == ESRCH)
 		return dep_inject_error(why, ESRCH, "Process %d has ended.", pid);
+	/* EPERM is also the error for a thread that is ending. */
+	if (err == EPERM && scan_look(s, tid, &now))
+		return dep_inject_error(why, EAGAIN, "Thread %d of process %d has ended; try "
+					"again.", tid, pid);
 	if (err != EPERM || !read_status(s->proc, name, &f))
 		return dep_inject_error(why, err, "Process %d cannot be traced: %s.", pid,
 					strerror(err));
@@ -288,7 +344,8 @@ int refuse_seize(const struct scan *s, pid_t tid, int err, struct dep_why *why)
 		return dep_inject_error(why, EPERM,
 					"The system lets only root attach to running processes "
 					"(kernel.yama.ptrace_scope is %ld).", yama_scope());
-	return dep_inject_error(why, EPERM,
+	/* EAGAIN: a tracer may just have left it, or it executes another program. */
+	return dep_inject_error(why, EAGAIN,
 				"Process %d cannot be traced: it has more privileges, is in "
 				"another user namespace, or a security module forbids it.", pid);
 }
