@@ -34,6 +34,7 @@
 #define PAUSE_NS	50000		/* first pause between two passes over the threads */
 #define LONG_PAUSE_NS	3000000		/* next ones are longer, up to this */
 #define RETRY_NS	3000000		/* pause between two tries */
+#define BUSY_TRIES	50		/* maximum of tries while another tracer traces it */
 #define LATE_NS		10000000	/* maximum time between two looks at the threads in calls */
 
 /** struct detach - in memory that the tracer and its caller share */
@@ -497,10 +498,13 @@ int dep_detach(const struct dep_target *target, u32 slot, pid_t pid, struct dep_
 	d->target = target;
 	d->slot = slot;
 	d->pid = pid;
-	/* After the death of a tracer the threads need a moment to notice it: -EBUSY. */
+	/*
+	 * -EBUSY: the recorder traces it during an execve, or the threads have not noticed yet that
+	 * an earlier tracer has died.
+	 */
 	for (tries = 0;; tries++) {
 		err = try(d, why);
-		if ((err != -EAGAIN && (err != -EBUSY || !tries)) ||
+		if ((err != -EAGAIN && (err != -EBUSY || tries == BUSY_TRIES)) ||
 		    now_ns() - begun > TRIES_NS)
 			break;
 		pause_ns(RETRY_NS);

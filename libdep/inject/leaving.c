@@ -50,10 +50,15 @@ static int check_engine(struct dep_leaving *l, struct dep_why *why)
 	err = dep_memory_read(l->mem, image, &l->boot, sizeof(l->boot));
 	if (!err)
 		err = dep_memory_read(l->mem, image + sizeof(l->boot), &entry, sizeof(entry));
+	/* If it has executed another program, its slot is soon given back. */
 	if (err)
-		return dep_inject_error(why, -err, "The memory of process %d cannot be read: %s.",
-					l->pid, strerror(-err));
-	if (l->boot.image != image || memcmp(&entry, &l->t->entry, sizeof(entry)))
+		return dep_inject_error(why, err == -EFAULT ? EAGAIN : -err,
+					"The memory of process %d cannot be read: %s.", l->pid,
+					strerror(-err));
+	if (l->boot.image != image)
+		return dep_inject_error(why, EAGAIN, "Process %d begins to execute another "
+					"program; try again.", l->pid);
+	if (memcmp(&entry, &l->t->entry, sizeof(entry)))
 		return dep_inject_error(why, ENOTSUP, "Process %d is recorded by another version "
 					"of Adept, which must detach.", l->pid);
 	return 0;
@@ -442,6 +447,14 @@ static int unmap_image(const struct dep_leaving *l, pid_t tid)
 	return ret < 0;
 }
 
+/* The engine is not if the process has died, or has executed another program. */
+static bool is_mapped(const struct dep_leaving *l)
+{
+	u64 word;
+
+	return !dep_memory_read(l->mem, l->boot.image, &word, sizeof(word));
+}
+
 int dep_leaving_move(struct dep_leaving *l, struct dep_leaver *th, bool last)
 {
 	struct user_regs_struct regs;
@@ -451,8 +464,11 @@ int dep_leaving_move(struct dep_leaving *l, struct dep_leaver *th, bool last)
 
 	if (ptrace(PTRACE_GETREGS, th->tid, NULL, &regs))
 		return -ESRCH;
-	if (last && unmap_most(l, th->tid, &regs))
-		return 1;
+	if (last)
+		ret = unmap_most(l, th->tid, &regs);
+	/* If the thread has died, an execve or the end of the process removes the memory. */
+	if (ret)
+		return ret == -ESRCH ? ret : is_mapped(l);
 	if (dep_memory_read(l->mem, regs.rbx, &s, sizeof(s)))
 		return -ESRCH;
 	if (last)

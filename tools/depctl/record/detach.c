@@ -43,12 +43,12 @@ static void report(const struct record_options *o, pid_t pid, const struct dep_d
 		     "recording without waiting for them", d->late);
 }
 
-/* Detach from those processes that are recorded now.  Return: their number. */
+/* Detach from those processes that are recorded now.  Return: how many there were. */
 static int detach_all(const struct record_launch *l, const struct record_options *o, int *failed)
 {
 	struct dep_detached d;
 	struct dep_why why;
-	int done = 0;
+	int found = 0;
 	uint32_t i;
 	pid_t pid;
 
@@ -57,9 +57,9 @@ static int detach_all(const struct record_launch *l, const struct record_options
 		if (load(&slot_at(l, i)->state) != ADEPT_SLOT_LIVE ||
 		    load(&slot_at(l, i)->leave) != ADEPT_LEAVE_NONE)
 			continue;
+		found++;
 		if (!dep_detach(&l->target, i, pid, &d, &why)) {
 			report(o, pid, &d);
-			done++;
 			/* Its slot remains in use, so the collector must not wait for its end. */
 			*failed += d.mapped;
 		} else if (load(&slot_at(l, i)->state) == ADEPT_SLOT_LIVE) {
@@ -67,14 +67,14 @@ static int detach_all(const struct record_launch *l, const struct record_options
 			++*failed;
 		}
 	}
-	return done;
+	return found;
 }
 
 int record_detach(const struct record_launch *l, const struct record_options *o)
 {
 	int failed = 0;
 
-	/* A process can have forked before it was detached from. */
+	/* A process can have forked, or executed another program, before it was detached from. */
 	while (detach_all(l, o, &failed) && !failed)
 		;
 	return failed;
