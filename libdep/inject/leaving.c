@@ -101,9 +101,11 @@ int dep_leaving_begin(struct dep_leaving *l, const struct dep_target *t, u32 slo
 	    p->pid != (u32)pid)
 		return dep_inject_error(why, ESRCH, "Process %d is not recorded any more.", pid);
 	l->mem = dep_memory_open(proc);
+	/* EACCES: it is not dumpable now, but may be soon. */
 	if (l->mem < 0)
-		return dep_inject_error(why, -l->mem, "The memory of process %d cannot be opened: "
-					"%s.", pid, strerror(-l->mem));
+		return dep_inject_error(why, l->mem == -EACCES ? EAGAIN : -l->mem,
+					"The memory of process %d cannot be opened: %s.", pid,
+					strerror(-l->mem));
 	err = check_engine(l, why);
 	if (!err)
 		err = ask_process(l, why);
