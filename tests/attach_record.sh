@@ -180,13 +180,6 @@ refused() {
 }
 
 refused "no process" "no process" 99999999
-sleep 30 &
-pid=$!
-kill -STOP $pid
-wait_for 10 grep -q "T (stopped)" /proc/$pid/status
-refused "a stopped process" "continue it first" $pid
-kill -KILL $pid
-wait $pid 2>/dev/null
 (
 	trap '' TRAP
 	exec sleep 30

@@ -196,6 +196,7 @@ suite selfcheck 600 sh tests/selfcheck.sh
 suite attach 300 bash tests/attach.sh
 suite attach-record 300 bash tests/attach_record.sh
 suite detach 300 bash tests/detach.sh
+suite attach-cases 300 bash tests/attach_cases.sh
 suite fragments 300 bash tests/fragments.sh
 suite gdb 300 bash tests/gdb.sh
 suite order 300 bash tests/order.sh

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Suite: attach-cases.  attach_storm CASE: does the same thing again and again, and checks each
+ * result, until standard input ends.  attach_storm exec N: N programs, each executed by a thread.
+ */
+#include <fcntl.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/rseq.h>
+#include <ucontext.h>
+
+#include "cases.h"
+
+#define PAGE	4096ul
+
+static atomic_bool over;
+
+/* Until standard input ends, in the first thread. */
+static void until_told(void)
+{
+	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	announce();
+	while (poll(&in, 1, -1) <= 0)
+		;
+	over = true;
+}
+
+/* ---- faults: each runs its handler once, with the address and the registers of the fault ---- */
+
+void fault_store(void *p);
+void fault_trap(void *p);
+void fault_divide(void *p);
+void fault_invalid(void *p);
+
+__asm__(".text\n"
+	"fault_store:	movb $1,(%rdi)\n	ret\n"
+	"fault_trap:	int3\n	ret\n"
+	"fault_divide:	xor %edx,%edx\n	xor %ecx,%ecx\n	div %ecx\n	ret\n"
+	"fault_invalid:	ud2\n	ret\n");
+
+static const struct fault {
+	void (*raise)(void *p);
+	int sig, code;
+	int at, past;	/* from the function to rip in the handler, and to its ret */
+	bool has_address;
+} faults[] = {
+	{ fault_store, SIGSEGV, SEGV_ACCERR, 0, 3, true },
+	{ fault_trap, SIGTRAP, SI_KERNEL, 1, 1, false },
+	{ fault_divide, SIGFPE, FPE_INTDIV, 4, 6, true },
+	{ fault_invalid, SIGILL, ILL_ILLOPN, 0, 2, true },
+};
+
+static _Thread_local const struct fault *raised;
+static _Thread_local unsigned long handled;
+static _Thread_local char *page;
+
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+	long long *rip = &uc->uc_mcontext.gregs[REG_RIP];
+	long long begin = (long long)(size_t)raised->raise;
+	void *address = sig == SIGSEGV ? (void *)page : (void *)(size_t)(begin + raised->at);
+
+	handled++;
+	check(sig == raised->sig, "signal", sig);
+	check(info->si_code == raised->code, "code", info->si_code);
+	check(*rip - begin == raised->at, "rip", (long)(*rip - begin));
+	check(!raised->has_address || info->si_addr == address, "address", (long)info->si_addr);
+	*rip = begin + raised->past;
+}
+
+static void *faulting(void *arg)
+{
+	unsigned long n = 0;
+	size_t i;
+
+	page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	check(page != MAP_FAILED, "mmap", 0);
+	while (!over) {
+		for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+			raised = &faults[i];
+			raised->raise(page);
+			check(handled == ++n, "handlers that ran", (long)handled);
+		}
+	}
+	check(n, "faults", 0);
+	return arg;
+}
+
+static void case_faults(void)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		set_handler(faults[i].sig, on_fault, 0);
+	begin_thread(faulting, NULL);
+	pthread_t t = begin_thread(faulting, NULL);
+	until_told();
+	pthread_join(t, NULL);
+}
+
+/* ---- threads: each computes what it must ---- */
+
+#define AT_ONCE	8
+
+static void *computes(void *arg)
+{
+	size_t n = *(size_t *)arg, sum = 0, i;
+
+	for (i = 1; i <= n; i++)
+		sum += i * i;
+	*(size_t *)arg = sum;
+	return arg;
+}
+
+static void *creates(void *arg)
+{
+	size_t n[AT_ONCE], i, k, sum;
+	pthread_t t[AT_ONCE];
+
+	for (k = 1; !over; k++) {
+		for (i = 0; i < AT_ONCE; i++) {
+			n[i] = k % 100 + i;
+			t[i] = begin_thread(computes, &n[i]);
+		}
+		for (i = 0; i < AT_ONCE; i++) {
+			pthread_join(t[i], NULL);
+			sum = k % 100 + i;
+			check(n[i] == sum * (sum + 1) * (2 * sum + 1) / 6, "sum", (long)n[i]);
+		}
+	}
+	return arg;
+}
+
+static void case_threads(void)
+{
+	pthread_t t[2] = { begin_thread(creates, NULL), begin_thread(creates, NULL) };
+
+	until_told();
+	pthread_join(t[0], NULL);
+	pthread_join(t[1], NULL);
+}
+
+/* ---- descriptors: each new one is the lowest, in the only thread that makes some ---- */
+
+static void *opens(void *arg)
+{
+	int lowest = open("/dev/null", O_RDONLY), fd, copy;
+
+	close(lowest);
+	while (!over) {
+		fd = open("/dev/null", O_RDONLY);
+		check(fd == lowest, "descriptor of open()", fd);
+		copy = dup(fd);
+		check(copy == lowest + 1, "descriptor of dup()", copy);
+		check(!close(copy) && !close(fd), "close()", fd);
+	}
+	return arg;
+}
+
+static void case_descriptors(void)
+{
+	pthread_t t = begin_thread(opens, NULL);
+
+	begin_thread(idle, NULL);
+	until_told();
+	pthread_join(t, NULL);
+}
+
+/* ---- restartable sequences, in the area that glibc registers ---- */
+
+#define COUNTERS	1024
+#define COUNTING	4
+#define ON_ITS_OWN	64	/* longs from one counter to the next: 512 bytes */
+
+static long counter[COUNTERS * ON_ITS_OWN];
+
+static struct rseq *rseq_area(void)
+{
+	return (struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset);
+}
+
+/* Add 1 to the counter of the processor.  Return: false if the kernel has aborted that. */
+static bool count_here(struct rseq *area)
+{
+	unsigned int cpu = *(volatile unsigned int *)&area->cpu_id_start;
+
+	__asm__ goto(".pushsection __rseq_cs, \"aw\"\n\t"
+		     ".balign 32\n"
+		     "3:	.long 0, 0\n\t"
+		     ".quad 1f, 2f - 1f, 4f\n\t"
+		     ".popsection\n\t"
+		     "leaq 3b(%%rip), %%rax\n\t"
+		     "movq %%rax, %0\n"
+		     "1:	cmpl %1, %2\n\t"
+		     "jnz %l[aborted]\n\t"
+		     "movq (%3), %%rax\n\t"
+		     "incq %%rax\n\t"
+		     "movq %%rax, (%3)\n"
+		     "2:\n\t"
+		     ".pushsection __rseq_failure, \"ax\"\n\t"
+		     ".byte 0x0f, 0xb9, 0x3d\n\t"
+		     ".long 0x53053053\n"
+		     "4:	jmp %l[aborted]\n\t"
+		     ".popsection"
+		     :
+		     : "m"(area->rseq_cs), "r"(cpu), "m"(area->cpu_id),
+		       "r"(&counter[cpu % COUNTERS * ON_ITS_OWN])
+		     : "rax", "cc", "memory"
+		     : aborted);
+	return true;
+aborted:
+	return false;
+}
+
+static void *counts(void *n)
+{
+	struct rseq *area = rseq_area();
+
+	while (!over)
+		*(long *)n += count_here(area);
+	return n;
+}
+
+static void case_rseq(void)
+{
+	static long n[COUNTING * ON_ITS_OWN];
+	pthread_t t[COUNTING];
+	long sum = 0, right = 0;
+	int i;
+
+	check(__rseq_size > 0, "rseq is registered", __rseq_size);
+	for (i = 0; i < COUNTING; i++)
+		t[i] = begin_thread(counts, &n[i * ON_ITS_OWN]);
+	until_told();
+	for (i = 0; i < COUNTING; i++) {
+		pthread_join(t[i], NULL);
+		right += n[i * ON_ITS_OWN];
+	}
+	for (i = 0; i < COUNTERS; i++)
+		sum += counter[i * ON_ITS_OWN];
+	check(right > 0 && sum == right, "counted too little", right - sum);
+}
+
+/* The kernel says in the area on which processor a thread runs. */
+static void *moves(void *arg)
+{
+	unsigned int cpu, n = 0;
+	cpu_set_t all, one;
+
+	check(!sched_getaffinity(0, sizeof(all), &all), "sched_getaffinity", 0);
+	for (cpu = 0; !over; cpu = (cpu + 1) % CPU_SETSIZE) {
+		if (!CPU_ISSET(cpu, &all))
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		check(!sched_setaffinity(0, sizeof(one), &one), "sched_setaffinity", cpu);
+		check(sched_getcpu() == (int)cpu, "sched_getcpu", cpu);
+		check(*(volatile unsigned int *)&rseq_area()->cpu_id == cpu, "cpu_id", cpu);
+		n++;
+	}
+	check(n, "moves", 0);
+	return arg;
+}
+
+static void case_processor(void)
+{
+	pthread_t t = begin_thread(moves, NULL);
+
+	until_told();
+	pthread_join(t, NULL);
+}
+
+/* ---- programs that threads execute ---- */
+
+#define LATE_MS	4000
+
+static char **program;
+
+static void *executes(void *arg)
+{
+	usleep(5000);
+	execv("/proc/self/exe", program);
+	return arg;
+}
+
+/* @begun: when the previous program executed this one, in ms */
+static int execs(int left, long begun)
+{
+	const struct timespec epoch = { 0 };
+	long now = ms_since(&epoch);
+	char number[16], time[24];
+	char *args[] = { program[0], program[1], number, time, NULL };
+
+	if (begun && now - begun > LATE_MS)
+		wrong("ms until execve has returned", now - begun);
+	if (!left) {
+		printf("right\n");
+		return 0;
+	}
+	snprintf(number, sizeof(number), "%d", left - 1);
+	snprintf(time, sizeof(time), "%ld", now);
+	program = args;
+	begin_thread(executes, NULL);
+	begin_thread(executes, NULL);
+	for (;;)
+		pause();
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test_case cases[] = {
+		{ "faults", case_faults }, { "threads", case_threads },
+		{ "descriptors", case_descriptors }, { "rseq", case_rseq },
+		{ "processor", case_processor },
+	};
+
+	program = argv;
+	if (argc >= 3 && !strcmp(argv[1], "exec"))
+		return execs(atoi(argv[2]), argc > 3 ? atol(argv[3]) : 0);
+	return run_case(cases, sizeof(cases) / sizeof(cases[0]), argc == 2 ? argv[1] : "faults");
+}
