@@ -88,12 +88,6 @@ static bool waits_for_ever(s64 nr, const u64 args[6])
 	}
 }
 
-bool call_is_timed(s64 nr)
-{
-	return nr == SYS_nanosleep || nr == SYS_clock_nanosleep || nr == SYS_restart_syscall ||
-	       nr == SYS_poll || nr == SYS_futex || nr == SYS_futex_waitv;
-}
-
 bool call_restarts(int proc, s64 nr, const u64 args[6])
 {
 	if (waits_for_ever(nr, args))

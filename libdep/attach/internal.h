@@ -48,8 +48,6 @@ bool call_hides_mask(s64 nr, const u64 args[6]);
  * Not all may: close() has closed the descriptor by then, and connect() has begun to connect.
  */
 bool call_may_repeat(s64 nr);
-/** call_is_timed() - does the kernel remember the rest of the call's time-out during a stop? */
-bool call_is_timed(s64 nr);
 /** call_is_vfork() - does this call, in an uninterruptible wait, wait for a vfork child? */
 bool call_is_vfork(s64 nr, const u64 args[6]);
 

@@ -164,7 +164,7 @@ int release_state(const struct scan *s, struct dep_running *r)
 
 	if (ptrace(PTRACE_GETREGS, r->tid, NULL, regs))
 		return -ESRCH;
-	if ((s64)regs->orig_rax < 0)
+	if ((s64)regs->orig_rax < 0 || adept_is_restart((s64)regs->rax))
 		return 0;
 	switch (release_damage(s, r->tid, r->sig, regs)) {
 	case DAMAGE_EINTR:
@@ -174,10 +174,8 @@ int release_state(const struct scan *s, struct dep_running *r)
 		return -EAGAIN;
 	default:
 		/* The call has returned: there is nothing to restart. */
-		if (!adept_is_restart((s64)regs->rax)) {
-			r->returned = (s64)regs->orig_rax;
-			regs->orig_rax = (u64)-1;
-		}
+		r->returned = (s64)regs->orig_rax;
+		regs->orig_rax = (u64)-1;
 		return 0;
 	}
 }

@@ -115,8 +115,8 @@ static int examine_all(const struct scan *s, struct result *r, struct dep_runnin
 
 /*
  * The thread to be stopped that creates the tracer's thread, which takes less than a millisecond.
- * After a second stop the number of a call with a time-out is not known any more: such a thread
- * comes last.
+ * After a second stop the number of a call that the kernel restarts by another is not known any
+ * more: such a thread comes last.
  */
 static struct dep_attach_thread *choose_guest(const struct scan *s)
 {
@@ -125,7 +125,7 @@ static struct dep_attach_thread *choose_guest(const struct scan *s)
 	for (t = s->thread; t < s->thread + s->n; t++) {
 		if (!t->tid || !stop_is_allowed(t))
 			continue;
-		if (!call_is_timed(t->call))
+		if (!call_restarts_by_another(t->call))
 			return t;
 		found = t;
 	}
