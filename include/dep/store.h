@@ -126,6 +126,29 @@ struct dep_loss {
 /** dep_loss_add() - *to += *from */
 void dep_loss_add(struct dep_loss *to, const struct dep_loss *from);
 
+/** struct dep_last_thread - what a recording with --last dropped of a thread */
+struct dep_last_thread {
+	uint32_t thread;	/* serial */
+	uint64_t first;		/* dep_segment.seq of the first chunk that was not dropped */
+	uint64_t chunks, bytes;	/* dropped before that chunk */
+	uint64_t tid_address;	/* word that the kernel clears at the thread's end; 0: not known */
+};
+
+/** struct dep_last - what a recording that keeps only its newest part (--last) has dropped */
+struct dep_last {
+	uint64_t max_bytes, max_ns;	/* bounds asked for; max_ns 0: none */
+	/*
+	 * CLOCK_MONOTONIC and TSC: the store has everything that was recorded later, and some of
+	 * what was recorded before.  0: nothing was dropped.
+	 */
+	uint64_t from_ns, from_timestamp;
+	uint64_t chunks, bytes;		/* dropped in total */
+	/* number that ended, and of which everything was dropped: they are not in the store */
+	uint32_t processes, threads;
+	const struct dep_last_thread *thread;	/* threads of the store, sorted by serial */
+	size_t nthreads;
+};
+
 /** struct dep_meta - command and settings of a recording, from manifest.json */
 struct dep_meta {
 	int argc;
@@ -192,6 +215,8 @@ size_t dep_store_messages(struct dep_store *s, const char *const **out);
 size_t dep_store_log(struct dep_store *s, const struct dep_log_line **out);
 const struct dep_loss *dep_store_loss(struct dep_store *s);
 const struct dep_meta *dep_store_meta(struct dep_store *s);
+/** dep_store_last() - what --last dropped; false: the store was recorded without --last */
+bool dep_store_last(struct dep_store *s, struct dep_last *out);
 /** dep_store_exit_status() - wait() status of the recorded command, -1 if unknown */
 int dep_store_exit_status(struct dep_store *s);
 /** dep_store_fragments() - number of fragments, and the bytes of their code and descriptors */

@@ -79,6 +79,7 @@ enum dep_frame_type {
 	DEP_F_MARK = 9,		/* struct dep_wire_mark: which segments are on the disk */
 	DEP_F_TRIM = 10,	/* struct dep_wire_trim: the oldest segments were removed */
 	DEP_F_REPACK = 11,	/* reserved: a segment file was packed again */
+	DEP_F_LAST = 12,	/* struct dep_wire_last: only the newest chunks are stored (--last) */
 };
 
 /* Header of a frame, followed by a payload of @size bytes.  Texts in payloads end with NUL. */
@@ -172,6 +173,27 @@ struct dep_wire_mark {
  */
 struct dep_wire_trim {
 	u32 first_file, rows;
+};
+
+/*
+ * Payload of LAST.  The structure of @fixed bytes is followed by @rows rows of struct
+ * dep_wire_last_thread, sorted by serial: all threads of the store.  The first LAST frame of a
+ * store has only the bounds; the last one counts, and stands before all segments.
+ */
+struct dep_wire_last {
+	u64 max_bytes, max_ns;	/* bounds; max_ns 0: none */
+	/* CLOCK_MONOTONIC and TSC: everything recorded later is stored; 0: nothing was dropped */
+	u64 from_ns, from_timestamp;
+	u64 chunks, bytes;	/* dropped because of the bounds */
+	u32 processes, threads;	/* number that ended and are not in the store */
+	u32 fixed, rows;
+};
+
+struct dep_wire_last_thread {
+	u32 serial, pad;
+	u64 first;		/* sequence number of the first chunk that was not dropped */
+	u64 chunks, bytes;	/* dropped of this thread */
+	u64 tid_address;	/* word that the kernel clears at the thread's end; 0: unknown */
 };
 
 /* ---- segments ---- */

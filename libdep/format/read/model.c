@@ -371,6 +371,35 @@ static int add_trim(struct dep_model *m, const struct dep_log_entry *fr)
 	return 0;
 }
 
+static int add_last(struct dep_model *m, const struct dep_log_entry *fr)
+{
+	const struct dep_wire_last_thread *row;
+	struct dep_last_thread *t;
+	struct dep_wire_last w;
+	u32 i;
+
+	if (!dep_log_payload(fr, &w, sizeof(w), sizeof(w)) || w.fixed < sizeof(w) ||
+	    !rows_fit(fr, w.fixed, w.rows, sizeof(*row)))
+		return 0;
+	m->is_last = true;
+	m->last = (struct dep_last){
+		.max_bytes = w.max_bytes, .max_ns = w.max_ns, .from_ns = w.from_ns,
+		.from_timestamp = w.from_timestamp, .chunks = w.chunks, .bytes = w.bytes,
+		.processes = w.processes, .threads = w.threads,
+	};
+	row = (const void *)((const u8 *)fr->payload + w.fixed);
+	for (i = 0; i < w.rows; i++, row++) {
+		t = dep_table_of(&m->last_threads, sizeof(*t), row->serial);
+		if (!t)
+			return -ENOMEM;
+		t->first = row->first;
+		t->chunks = row->chunks;
+		t->bytes = row->bytes;
+		t->tid_address = row->tid_address;
+	}
+	return 0;
+}
+
 static int add_end(struct dep_model *m, const struct dep_log_entry *fr)
 {
 	const u8 *rows;
@@ -431,6 +460,8 @@ int dep_model_add(struct dep_model *m, const struct dep_log_entry *fr)
 		return add_mark(m, fr);
 	case DEP_F_TRIM:
 		return add_trim(m, fr);
+	case DEP_F_LAST:
+		return add_last(m, fr);
 	}
 	return 0;
 }
@@ -441,6 +472,7 @@ int dep_model_init(struct dep_model *m)
 
 	memset(m, 0, sizeof(*m));
 	m->proofs.may_move = m->serials.may_move = DEP_TABLE_MOVES;
+	m->last_threads.may_move = DEP_TABLE_MOVES;
 	err = dep_index_init(&m->index);
 	return err ? dep_fail(err, "cannot make the index of fragments") : 0;
 }
@@ -482,5 +514,6 @@ void dep_model_free(struct dep_model *m)
 	free(m->build_ids.row);
 	free(m->proofs.row);
 	free(m->serials.row);
+	free(m->last_threads.row);
 	memset(m, 0, sizeof(*m));
 }

@@ -57,6 +57,9 @@ struct dep_model {
 	struct dep_table processes, threads, modules, notes, fragments, map_events, build_ids;
 	struct dep_table log_lines;	/* lines of the engine's log: struct dep_log_line */
 	struct dep_table proofs;
+	struct dep_table last_threads;	/* struct dep_last_thread, sorted by serial */
+	struct dep_last last;		/* without its table of threads */
+	bool is_last;			/* recorded with --last */
 	struct dep_table serials;	/* serials of processes: struct dep_serial, sorted */
 	struct dep_index index;
 	struct dep_wire_end end;

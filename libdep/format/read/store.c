@@ -349,6 +349,22 @@ const struct dep_meta *dep_store_meta(struct dep_store *s)
 	return &s->manifest.meta;
 }
 
+bool dep_store_last(struct dep_store *s, struct dep_last *out)
+{
+	*out = s->model.last;
+	out->thread = s->model.last_threads.row;
+	out->nthreads = s->model.last_threads.n;
+	return s->model.is_last;
+}
+
+u64 dep_store_first(const struct dep_store *s, u32 thread)
+{
+	const struct dep_last_thread *t =
+		dep_table_find(&s->model.last_threads, sizeof(*t), thread);
+
+	return t ? t->first : 0;
+}
+
 int dep_store_exit_status(struct dep_store *s)
 {
 	return s->manifest.ending.exit_status;

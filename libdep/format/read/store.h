@@ -42,6 +42,9 @@ int dep_store_columns(struct dep_store *s, const struct dep_segment *seg,
 /** dep_store_input() - bytes of log and segments outside of holes; stops counting beyond @most */
 u64 dep_store_input(const struct dep_store *s, u64 most);
 
+/** dep_store_first() - number of the first chunk of @thread that --last did not drop; else 0 */
+u64 dep_store_first(const struct dep_store *s, u32 thread);
+
 /** dep_store_header() - read the header of a segment again; 0 or -EBADMSG */
 int dep_store_header(struct dep_store *s, const struct dep_segment *seg,
 		     struct dep_seg_header *h);

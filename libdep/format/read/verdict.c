@@ -153,7 +153,10 @@ static void check_ending(struct dep_store *s)
 	struct dep_defect *d = NULL;
 	char at[32];
 
-	if (!is_closed(s)) {
+	if (!is_closed(s) && s->model.is_last) {
+		d = defect(s, DEP_DEFECT_UNCLOSED, "the recorder was killed, or the machine went "
+			   "down: with --last the records are in its memory, and lost with it");
+	} else if (!is_closed(s)) {
 		d = defect(s, DEP_DEFECT_UNCLOSED,
 			   "the recorder was killed, or the machine went down: %s%s",
 			   s->model.mark_ns ? "all data was on the disk up to " :
@@ -331,7 +334,8 @@ static void check_segments(struct dep_store *s)
 
 /*
  * Check chunk numbers for gaps.  A gap is a chunk that the recorder could not store; in format 3 it
- * can also be a missing segment.  With --on-full=drop gaps are expected.
+ * can also be a missing segment.  With --on-full=drop gaps are expected.  A recording with --last
+ * names the first chunk of each thread.
  */
 static void check_chunks(struct dep_store *s)
 {
@@ -345,13 +349,14 @@ static void check_chunks(struct dep_store *s)
 	for (i = 0; i < s->segs.n; i++, g++) {
 		before = i && g[-1].thread == g->thread ? g - 1 : NULL;
 		t = begin_stretch(s, g->thread);
-		if (before ? g->seq == before->seq + 1 : !g->seq || t.next)
+		expect = before ? before->seq + 1 : dep_store_first(s, g->thread);
+		if (g->seq == expect || (!before && t.next))
 			continue;
-		expect = before ? before->seq + 1 : 0;
 		if (g->seq < expect) {
 			set_place(defect(s, DEP_DEFECT_ORDER, "thread %u: chunk %" PRIu64
-					 " is stored twice", t.tid, g->seq),
-				  g->thread, 0, 0, before->start_ns);
+					 " is stored twice, or should have been dropped", t.tid,
+					 g->seq),
+				  g->thread, 0, 0, before ? before->start_ns : t.since_ns);
 			continue;
 		}
 		gaps += g->seq - expect;

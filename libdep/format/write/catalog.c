@@ -28,6 +28,7 @@ static const char schema[] =
 	"DROP TABLE IF EXISTS modules; DROP TABLE IF EXISTS segments;"
 	"DROP TABLE IF EXISTS notes; DROP TABLE IF EXISTS loss;"
 	"DROP TABLE IF EXISTS verdict; DROP TABLE IF EXISTS defects;"
+	"DROP TABLE IF EXISTS last; DROP TABLE IF EXISTS last_threads;"
 	"CREATE TABLE processes(serial INTEGER, pid INTEGER, parent INTEGER, cause INTEGER,"
 	" start_ns INTEGER, end_ns INTEGER, exe TEXT, built INTEGER, translate_ns INTEGER);"
 	"CREATE TABLE threads(serial INTEGER, tid INTEGER, process INTEGER, parent INTEGER,"
@@ -47,7 +48,12 @@ static const char schema[] =
 	" lost_descriptors INTEGER);"
 	"CREATE TABLE verdict(state TEXT, proof INTEGER, cause TEXT);"
 	"CREATE TABLE defects(kind TEXT, thread INTEGER, first INTEGER, count INTEGER,"
-	" since_ns INTEGER, text TEXT);";
+	" since_ns INTEGER, text TEXT);"
+	"CREATE TABLE last(max_bytes INTEGER, max_ns INTEGER, from_ns INTEGER,"
+	" from_timestamp INTEGER, chunks INTEGER, bytes INTEGER, processes INTEGER,"
+	" threads INTEGER);"
+	"CREATE TABLE last_threads(thread INTEGER, first INTEGER, chunks INTEGER,"
+	" bytes INTEGER);";
 
 /* A statement whose columns are bound from left to right; keeps the first error. */
 struct insert {
@@ -208,6 +214,39 @@ static void put_defects(struct insert *in, struct dep_store *s)
 	}
 }
 
+/* A row only if the store was recorded with --last. */
+static void put_last(struct insert *in, struct dep_store *s)
+{
+	struct dep_last l;
+
+	if (!dep_store_last(s, &l))
+		return;
+	number(in, l.max_bytes);
+	number(in, l.max_ns);
+	number(in, l.from_ns);
+	number(in, l.from_timestamp);
+	number(in, l.chunks);
+	number(in, l.bytes);
+	number(in, l.processes);
+	number(in, l.threads);
+	row_done(in);
+}
+
+static void put_last_threads(struct insert *in, struct dep_store *s)
+{
+	const struct dep_last_thread *t;
+	struct dep_last l;
+
+	dep_store_last(s, &l);
+	for (t = l.thread; t < l.thread + l.nthreads; t++) {
+		number(in, t->thread);
+		number(in, t->first);
+		number(in, t->chunks);
+		number(in, t->bytes);
+		row_done(in);
+	}
+}
+
 static const struct {
 	const char *sql;
 	void (*put)(struct insert *in, struct dep_store *s);
@@ -220,6 +259,8 @@ static const struct {
 	{ "INSERT INTO loss VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", put_loss },
 	{ "INSERT INTO verdict VALUES(?,?,?)", put_verdict },
 	{ "INSERT INTO defects VALUES(?,?,?,?,?,?)", put_defects },
+	{ "INSERT INTO last VALUES(?,?,?,?,?,?,?,?)", put_last },
+	{ "INSERT INTO last_threads VALUES(?,?,?,?)", put_last_threads },
 };
 
 static int fill(sqlite3 *db, struct dep_store *s)

@@ -73,6 +73,12 @@ int dep_writer_mark(struct dep_writer *w);
 /** dep_writer_unmarked() - bytes of segments stored since the last dep_writer_mark() */
 uint64_t dep_writer_unmarked(const struct dep_writer *w);
 /**
+ * dep_writer_last() - log the bounds of a recording with --last, and what was dropped
+ *
+ * Call it when the store is made, without threads, and once more before the first segment.
+ */
+int dep_writer_last(struct dep_writer *w, const struct dep_last *last);
+/**
  * dep_writer_close() - write the last frame, the final manifest and the catalog
  *
  * Always frees @w.  Space for the last frame was reserved, in case the disk is full.  If storing

@@ -347,6 +347,34 @@ int dep_writer_message(struct dep_writer *w, const char *text)
 	});
 }
 
+int dep_writer_last(struct dep_writer *w, const struct dep_last *last)
+{
+	struct dep_wire_last r = {
+		.max_bytes = last->max_bytes, .max_ns = last->max_ns, .from_ns = last->from_ns,
+		.from_timestamp = last->from_timestamp, .chunks = last->chunks,
+		.bytes = last->bytes, .processes = last->processes, .threads = last->threads,
+		.fixed = sizeof(r), .rows = (u32)last->nthreads,
+	};
+	struct dep_wire_last_thread *row = calloc(last->nthreads + 1, sizeof(*row));
+	size_t i;
+	int err;
+
+	if (!row)
+		return dep_fail(-ENOMEM, "threads");
+	for (i = 0; i < last->nthreads; i++)
+		row[i] = (struct dep_wire_last_thread){
+			.serial = last->thread[i].thread, .first = last->thread[i].first,
+			.chunks = last->thread[i].chunks, .bytes = last->thread[i].bytes,
+			.tid_address = last->thread[i].tid_address,
+		};
+	err = dep_writer_frame(w, &(struct dep_new_frame){
+		.type = DEP_F_LAST, .data = &r, .size = sizeof(r),
+		.more = row, .more_size = last->nthreads * sizeof(*row),
+	});
+	free(row);
+	return err;
+}
+
 /* Begin a new segment file if @more bytes would make the current file larger than w->roll. */
 int dep_writer_roll(struct dep_writer *w, u64 more)
 {

@@ -411,6 +411,56 @@ static void trimmed(void **state)
 
 /* ---- all of it ---- */
 
+/* The first two chunks of a thread were dropped by --last; the store says so, or not. */
+static void last_part(void **state)
+{
+	const struct dep_process p = { .serial = 1, .pid = 100 };
+	const struct dep_thread t = { .serial = 7, .tid = 7, .process = 1, .end = DEP_END_WHOLE };
+	const u64 first[] = { 2, 1, 3, 0, UINT64_MAX };
+	struct dep_last_thread row = { .thread = 7, .chunks = 2, .bytes = 9 };
+	struct dep_last last = { .max_bytes = 5, .from_ns = 6, .thread = &row, .nthreads = 1 };
+	struct victim *vi = *state;
+	struct dep_writer *w;
+	struct dep_store *s;
+	char dir[128];
+	size_t i, j;
+
+	for (i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
+		scratch_name(dir, sizeof(dir));
+		assert_int_equal(dep_writer_create(&w, dir, &parts_meta, 0), 0);
+		assert_int_equal(dep_writer_last(w, &(struct dep_last){ .max_bytes = 5 }), 0);
+		if (!i) {
+			/* Its recorder is killed. */
+			dep_writer_discard(w);
+			expect_defect(dir, DEP_DEFECT_UNCLOSED, "with --last");
+			scratch_remove(dir);
+			assert_int_equal(dep_writer_create(&w, dir, &parts_meta, 0), 0);
+		}
+		assert_int_equal(dep_writer_process(w, &p), 0);
+		assert_int_equal(dep_writer_thread(w, &t), 0);
+		assert_int_equal(dep_writer_descriptors(w, 1, vi->stream.desc,
+							vi->stream.desc_size), 0);
+		row.first = first[i];
+		assert_int_equal(dep_writer_last(w, &last), 0);
+		for (j = 2; j < vi->stream.nchunks; j++)
+			assert_int_equal(dep_writer_segment(w, 7, &vi->stream.chunk[j].c,
+							    vi->stream.chunk[j].body), 0);
+		assert_int_equal(dep_writer_thread_end(w, &t), 0);
+		assert_int_equal(close_writer(w, NULL, 0), 0);
+		assert_int_equal(judge(dir), i ? DEP_VERDICT_INCOMPLETE : DEP_VERDICT_COMPLETE);
+		assert_int_equal(dep_store_open(&s, dir), 0);
+		assert_true(dep_store_last(s, &last));
+		assert_int_equal(last.max_bytes, 5);
+		assert_int_equal(last.from_ns, 6);
+		assert_int_equal(last.nthreads, 1);
+		assert_int_equal(last.thread[0].first, first[i]);
+		assert_int_equal(last.thread[0].bytes, 9);
+		last.thread = &row;
+		dep_store_close(s);
+		scratch_remove(dir);
+	}
+}
+
 static int setup(void **state)
 {
 	static struct victim vi;
@@ -451,6 +501,7 @@ int main(void)
 		cmocka_unit_test(short_end),
 		cmocka_unit_test(not_closed),
 		cmocka_unit_test(trimmed),
+		cmocka_unit_test(last_part),
 		cmocka_unit_test(files_removed),
 		cmocka_unit_test(segments_cut_out),
 		cmocka_unit_test(segments_doubled),
