@@ -398,7 +398,9 @@ struct adept_thread {
 	u64 absent_bytes;
 	struct adept_call call;
 	char name[ADEPT_THREAD_NAME];	/* name as returned by PR_GET_NAME; set by the thread */
-	u64 reserved[2];
+	/* word that the kernel clears when the thread ends; 0: none, or not known */
+	u64 tid_address;
+	u64 reserved;
 	struct adept_chunk chunk[ADEPT_MAX_CHUNKS];
 } __attribute__((aligned(ADEPT_PAGE)));
 

@@ -131,6 +131,8 @@ struct tls {
 	u32 parent_serial;	/* serial of the thread that created this one */
 	u32 parent_process;	/* serial of the process that forked this one */
 	u64 created_at;		/* application pc of the clone that created this thread */
+	u64 tid_address;	/* word that the kernel clears when the thread ends, or 0 */
+	u64 child_tid_address;	/* @tid_address of the thread or process being created */
 	u64 blocked_mask;	/* signal mask to set when a new thread starts */
 	u32 own_process;	/* 1: vfork child, another process in its parent's memory */
 	/* the injector's data about a thread that is older than the engine, or NULL */

@@ -74,6 +74,9 @@ static void record_tid_address(struct tls *t)
 	r[X86_RDI] = at;
 	syscall_record(t, __NR_set_tid_address, ret);
 	r[X86_RDI] = rdi;
+	t->tid_address = at;
+	if (t->ring)
+		t->ring->tid_address = at;
 }
 
 void attach_record(struct tls *t)

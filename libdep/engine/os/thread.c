@@ -152,6 +152,7 @@ static void forked_child(struct tls *t)
 	thread_list_forked(t);
 	t->held = 0;
 	t->own_process = 0;
+	t->tid_address = t->child_tid_address;
 	t->tid = (u32)sys0(__NR_gettid);
 	allow_tracing();
 	/* In another pid namespace, the ids of this process are unknown to the collector. */
@@ -276,6 +277,7 @@ static s64 clone_thread(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 	child->app_gs_base = t->app_gs_base;
 	child->resume_pc = t->resume_pc;
 	child->created_at = t->resume_pc - 2;
+	child->tid_address = t->child_tid_address;
 	child->parent_serial = t->ring ? t->ring->serial : 0;
 	child->sync_blocked = t->sync_blocked;
 	child->own_process = !(flags & CLONE_THREAD);
@@ -347,14 +349,14 @@ s64 thread_sys_clone(struct tls *t, u64 nr, u64 a[6])
 	}
 	if (flags & CLONE_NEWPID)
 		boot.ns |= ADEPT_NS_CHILDREN;
+	t->child_tid_address = flags & CLONE_CHILD_CLEARTID ? child_tid : 0;
 	ret = flags & CLONE_VM ? clone_thread(t, nr, a, flags, stack, tls) :
 				 fork_process(t, nr, a, flags, stack, tls);
 	if (ret)
 		LOG(ADEPT_LOG_THREAD, "clone with flags %lx returned %ld", flags, ret);
 	if (ret > 0) {
 		ev = (struct adept_ev_fork){
-			(u32)ret, (u32)flags, t->before,
-			flags & CLONE_CHILD_CLEARTID ? child_tid : 0,
+			(u32)ret, (u32)flags, t->before, t->child_tid_address,
 		};
 		ring_event(t, ADEPT_EV_FORK, &ev, sizeof(ev));
 	}

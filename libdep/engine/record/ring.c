@@ -494,6 +494,7 @@ void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at
 	r->proc = boot.proc;
 	r->proc_serial = proc_slot()->serial;
 	r->parent_serial = parent_serial;
+	r->tid_address = t->tid_address;
 	r->head = r->tail = r->tail_waits = 0;
 	r->discarding = !!(layout()->flags & ADEPT_S_NULL);
 	r->at_safepoint = r->left = 0;
