@@ -15,16 +15,29 @@
 
 #include "chunk_end.h"
 #include "internal.h"
+#include "window.h"
 
 #define LEAVE_NS	10000000000ull
 #define WAIT_EXEC_NS	1000000l	/* time between passes while an execve is in progress */
+
+/* Let the queue keep the newest chunks only. The store says so from the beginning. */
+static int begin_window(struct dep_collector *c, const struct dep_collect_setup *setup,
+			struct dep_queue_setup *queue)
+{
+	if (!setup->last_bytes || !setup->w)
+		return 0;
+	c->window = queue->window = dep_window_new(setup->last_bytes, setup->last_ns);
+	return c->window ? dep_writer_last(setup->w, &(struct dep_last){
+		.max_bytes = setup->last_bytes, .max_ns = setup->last_ns,
+	}) : -ENOMEM;
+}
 
 int dep_collector_create(struct dep_collector **out, struct dep_session *s,
 			 const struct dep_collect_setup *setup)
 {
 	struct dep_collector *c = calloc(1, sizeof(*c));
 	struct dep_pool *pool = setup->pool;
-	const struct dep_queue_setup queue = {
+	struct dep_queue_setup queue = {
 		.w = setup->w, .s = s->map, .chunk_size = s->layout.chunk_size,
 		.max_size = setup->max_size,
 	};
@@ -45,6 +58,8 @@ int dep_collector_create(struct dep_collector **out, struct dep_session *s,
 		pool = c->pool = dep_pool_create(0);
 	if (!c->procs || !c->threads || !c->used || (s->module && !c->cuts) || !pool)
 		goto fail;
+	if (begin_window(c, setup, &queue))
+		goto fail;
 	c->queue = dep_queue_create(pool, &queue);
 	if (!c->queue)
 		goto fail;
@@ -52,6 +67,7 @@ int dep_collector_create(struct dep_collector **out, struct dep_session *s,
 	return 0;
 
 fail:
+	dep_window_free(c->window);
 	dep_pool_free(c->pool);
 	dep_cuts_free(c->cuts);
 	free(c->used);
@@ -199,6 +215,7 @@ void dep_collector_status(struct dep_collector *c, struct dep_collect_status *st
 		.null_bytes = c->null_bytes,
 		.stopped = dep_queue_stopped(c->queue),
 		.failed = dep_queue_failed(c->queue),
+		.last_bytes = c->window ? dep_window_bytes(c->window) : 0,
 	};
 	snprintf(st->error, sizeof(st->error), "%s", dep_queue_error(c->queue));
 }
@@ -214,6 +231,7 @@ bool dep_collector_leave(struct dep_collector *c)
 
 	if (!c->nopen)
 		return true;
+	c->last_of = UINT32_MAX;
 	dep_procs_poll(c);
 	dep_threads_snapshot(c);
 	return dep_procs_drain(c, &did) && dep_threads_leave(c);
@@ -299,6 +317,7 @@ void dep_collector_free(struct dep_collector *c)
 	dep_procs_close(c);
 	dep_queue_drain(c->queue);
 	dep_queue_free(c->queue);
+	dep_window_free(c->window);
 	dep_pool_free(c->pool);
 	dep_cuts_free(c->cuts);
 	free(c->serials);
@@ -316,18 +335,38 @@ static enum dep_close_cause cause_of(const struct dep_collector *c, u32 live)
 	return dep_queue_stopped(c->queue) ? DEP_CLOSE_MAX_SIZE : DEP_CLOSE_ENDED;
 }
 
+/* Store what was kept of the recording. The programs have ended, or run on natively. */
+static void end_window(struct dep_collector *c)
+{
+	u64 bytes = dep_window_bytes(c->window);
+
+	if (!dep_queue_end_window(c->queue))
+		return;
+	dep_collector_message(c, "there is no memory to store the end of the recording");
+	c->loss.discarded_bytes += bytes;
+}
+
 void dep_collector_finish(struct dep_collector *c, struct dep_ending *ending,
 			  struct dep_collect_status *status)
 {
+	struct dep_last last;
+
 	*ending = (struct dep_ending){ .exit_status = -1, .live = c->nopen };
 	if (c->nopen)
 		take_leave(c);
 	dep_collector_abandon(c);
+	if (c->window)
+		end_window(c);
 	dep_queue_drain(c->queue);
 	dep_collector_loss(c, &ending->loss);
 	ending->cause = cause_of(c, ending->live);
 	dep_queue_ending(c->queue, ending);
 	if (status)
 		dep_collector_status(c, status);
+	if (status && c->window) {
+		dep_window_dropped(c->window, &last);
+		status->last_dropped = last.bytes;
+		status->last_from_ns = last.from_ns;
+	}
 	dep_collector_free(c);
 }

@@ -167,6 +167,11 @@ struct dep_collect_status {
 	u64 null_bytes;		/* bytes of ended threads that were counted but not stored */
 	bool stopped;		/* the collector no longer records */
 	bool failed;		/* writing the store failed; @error says why */
+	/*
+	 * With dep_collect_setup.last_bytes: bytes in memory. When the recording has ended, also
+	 * the bytes that were dropped, and the time from which on everything was kept (or 0).
+	 */
+	u64 last_bytes, last_dropped, last_from_ns;
 	char error[512];
 };
 
@@ -177,6 +182,12 @@ struct dep_pool;
 struct dep_collect_setup {
 	struct dep_writer *w;		/* NULL: store nothing (ADEPT_S_NO_RECORD) */
 	u64 max_size;			/* stop when the store has this many bytes; 0: never */
+	/*
+	 * Not 0: keep only the newest chunks, at most this many bytes, in memory and store them at
+	 * the end. With dep_collector_finish() only, and not with @max_size.
+	 */
+	u64 last_bytes;
+	u64 last_ns;			/* with @last_bytes: drop older chunks, too; 0: no limit */
 	const struct dep_exec_ops *ops;	/* copied; NULL: do not follow execve */
 	struct dep_pool *pool;		/* writer threads; NULL: start a pool for this collector */
 	/*

@@ -79,6 +79,9 @@ struct dep_collector {
 	struct dep_writer *w;
 	struct dep_pool *pool;	/* the collector's own writer threads; NULL: uses the caller's */
 	struct dep_queue *queue;
+	struct dep_window *window;	/* NULL: everything is stored */
+	/* the process whose last chunks are being taken; as in struct dep_job */
+	u32 last_of;
 	struct dep_exec_ops ops;
 	const struct dep_base *base;	/* as in struct dep_collect_setup */
 

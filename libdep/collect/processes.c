@@ -510,6 +510,7 @@ static bool end_slot(struct dep_collector *c, u32 i)
 	struct proc_slot *p = &c->procs[i];
 	struct adept_proc *sh = shared(c, i);
 	struct dep_job *job;
+	bool ended;
 
 	/*
 	 * Wait until the traced thread of an execve is detached, which happens soon after the
@@ -520,7 +521,10 @@ static bool end_slot(struct dep_collector *c, u32 i)
 	store(&sh->state, ADEPT_SLOT_ENDED);
 	if (load(&sh->desc_head) != p->desc_taken && !p->broken)
 		return false;
-	if (!dep_threads_end_slot(c, i))
+	c->last_of = p->serial;
+	ended = dep_threads_end_slot(c, i);
+	c->last_of = 0;
+	if (!ended)
 		return false;
 	job = dep_queue_job(c->queue, DEP_JOB_PROCESS_END, 0);
 	if (!job)

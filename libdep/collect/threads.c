@@ -106,6 +106,7 @@ static void put_thread(struct dep_collector *c, u32 slot, struct dep_job *job)
 	struct adept_thread *sh = shared(c, slot);
 
 	job->serial = t->serial;
+	job->tid_address = load(&sh->tid_address);
 	job->thread = (struct dep_thread){
 		.serial = t->serial,
 		.tid = t->tid,
@@ -274,6 +275,7 @@ static bool take_chunk(struct dep_collector *c, u32 slot)
 		c->raw_bytes += k.fill;
 		c->nchunks++;
 		job->serial = t->serial;
+		job->last_of = c->last_of;
 		job->chunk = k;
 		job->size = k.fill;
 		/* Values of a record that was begun and abandoned may follow the last record. */
@@ -329,6 +331,7 @@ static bool take_unpublished(struct dep_collector *c, u32 slot, bool living)
 	if (!job)
 		return false;
 	job->serial = t->serial;
+	job->last_of = c->last_of;
 	job->chunk = k;
 	memset(&job->chunk.tail, 0, sizeof(job->chunk.tail));
 	job->size = size;

@@ -9,6 +9,9 @@
  *   several threads may do so at once. To prepare descriptors it admits them (dep_writer_admit());
  *   only one thread admits at a time, and no later job is prepared meanwhile.
  *
+ * If the queue has a window, chunks and the entries of processes and threads are put there instead,
+ * and chunks are not packed.
+ *
  * Jobs are put into the store in the order of the queue. So the contents of the store do not depend
  * on the number of threads.
  */
@@ -20,6 +23,7 @@
 #include <sys/mman.h>
 
 #include "libdep/format/write/pack.h"
+#include "window.h"
 #include "writer_pool.h"
 #include "internal.h"
 
@@ -234,6 +238,43 @@ static int put_chunk(struct dep_queue *q, struct dep_job *job)
 	return ret;
 }
 
+static struct dep_moment present(void)
+{
+	return (struct dep_moment){ .ns = now_ns(), .timestamp = __builtin_ia32_rdtsc() };
+}
+
+static int put_window_chunk(struct dep_queue *q, const struct dep_job *job)
+{
+	bool stopped = dep_queue_stopped(q);
+	u32 fill = job->chunk.fill;
+	int ret = job->ret;
+
+	if (job->kind == DEP_JOB_SCAN)
+		__atomic_fetch_add(&q->scanned, fill, __ATOMIC_RELAXED);
+	if (!ret && !stopped && fill)
+		ret = dep_window_chunk(q->set.window, job, present());
+	if (ret || stopped)
+		q->discarded += fill;
+	return ret;
+}
+
+/* Put a job into the window. Return: 1 if it must go to the store, 0 or a negative errno. */
+static int put_window(struct dep_queue *q, const struct dep_job *job)
+{
+	switch (job->kind) {
+	case DEP_JOB_PROCESS:
+	case DEP_JOB_PROCESS_END:
+	case DEP_JOB_THREAD:
+	case DEP_JOB_THREAD_END:
+		return dep_window_entry(q->set.window, job);
+	case DEP_JOB_SEGMENT:
+	case DEP_JOB_SCAN:
+		return put_window_chunk(q, job);
+	default:
+		return 1;
+	}
+}
+
 static int put_descriptors(struct dep_queue *q, struct dep_job *job)
 {
 	int ret;
@@ -246,53 +287,63 @@ static int put_descriptors(struct dep_queue *q, struct dep_job *job)
 	return ret ? ret : job->ret;
 }
 
-/* Put one job into the store. */
-static void put_job(struct dep_queue *q, struct dep_job *job)
+static void close_store(struct dep_queue *q, struct dep_job *job)
 {
-	int ret = 0;
+	dep_queue_ending(q, &job->close);
+	q->closed_ret = dep_writer_close(q->set.w, &job->close);
+	if (q->closed_ret < 0)
+		fail(q, job, q->closed_ret);
+	q->set.w = NULL;
+}
+
+static int store_job(struct dep_queue *q, struct dep_job *job)
+{
+	int ret;
 
 	switch (job->kind) {
 	case DEP_JOB_PROCESS:
-		ret = dep_writer_process(q->set.w, &job->process);
-		break;
+		return dep_writer_process(q->set.w, &job->process);
 	case DEP_JOB_PROCESS_END:
-		ret = dep_writer_process_end(q->set.w, &job->process);
-		break;
+		return dep_writer_process_end(q->set.w, &job->process);
 	case DEP_JOB_THREAD:
-		ret = dep_writer_thread(q->set.w, &job->thread);
-		break;
+		return dep_writer_thread(q->set.w, &job->thread);
 	case DEP_JOB_THREAD_END:
-		ret = dep_writer_thread_end(q->set.w, &job->thread);
-		break;
+		return dep_writer_thread_end(q->set.w, &job->thread);
 	case DEP_JOB_DESCRIPTORS:
-		ret = put_descriptors(q, job);
-		break;
+		return put_descriptors(q, job);
 	case DEP_JOB_SEGMENT:
 	case DEP_JOB_SCAN:
-		ret = put_chunk(q, job);
-		break;
+		return put_chunk(q, job);
 	case DEP_JOB_MESSAGE:
-		ret = dep_writer_message(q->set.w, (const char *)job->data);
-		break;
+		return dep_writer_message(q->set.w, (const char *)job->data);
 	case DEP_JOB_MARK:
 		ret = dep_writer_mark(q->set.w);
 		store(&q->marking, false);
-		break;
+		return ret;
+	case DEP_JOB_LAST:
+		return dep_writer_last(q->set.w, &job->last);
 	case DEP_JOB_NOTHING:
-		return;
+		break;
 	case DEP_JOB_CLOSE:
-		dep_queue_ending(q, &job->close);
-		q->closed_ret = dep_writer_close(q->set.w, &job->close);
-		if (q->closed_ret < 0)
-			fail(q, job, q->closed_ret);
-		q->set.w = NULL;
-		return;
+		close_store(q, job);
+		break;
 	}
+	return 0;
+}
 
+/* Put one job into the window or the store. */
+static void put_job(struct dep_queue *q, struct dep_job *job)
+{
+	int ret = q->set.window ? put_window(q, job) : 1;
+
+	if (ret == 1)
+		ret = store_job(q, job);
 	if (is_bad_input(ret))
 		note_bad(q, job);
 	else if (ret)
 		fail(q, job, ret);
+	if (!q->set.w)
+		return;
 	store(&q->stored, dep_writer_bytes(q->set.w));
 	store(&q->unmarked, dep_writer_unmarked(q->set.w));
 	if (q->set.max_size && q->stored >= q->set.max_size && !dep_queue_stopped(q))
@@ -350,10 +401,15 @@ static const u8 *copy_chunk(struct dep_worker *me, const struct dep_job *job)
 /* Pack a chunk, which may use only the first @known fragments: those admitted before it. */
 static int pack_chunk(struct dep_queue *q, struct dep_job *job, struct dep_worker *me, u32 known)
 {
-	const u8 *body = copy_chunk(me, job);
-	u64 since = now_ns();
+	const u8 *body;
+	u64 since;
 	int ret;
 
+	/* A window copies the chunk when it is put there. */
+	if (q->set.window && job->kind == DEP_JOB_SEGMENT)
+		return 0;
+	body = copy_chunk(me, job);
+	since = now_ns();
 	if (!body)
 		return -ENOMEM;
 	if (job->kind == DEP_JOB_SCAN) {
@@ -362,8 +418,8 @@ static int pack_chunk(struct dep_queue *q, struct dep_job *job, struct dep_worke
 		if (!job->chunk.fill)
 			return 0;
 	}
-	/* Do not pack a segment that would be discarded. */
-	if (dep_queue_stopped(q))
+	/* Do not pack a segment that would be discarded, or that waits in the window. */
+	if (dep_queue_stopped(q) || q->set.window)
 		return 0;
 	ret = dep_writer_pack(q->set.w, me->press, known, job->serial, &job->chunk, body,
 			      &job->packed);
@@ -489,6 +545,17 @@ void dep_queue_drain(struct dep_queue *q)
 	while (q->first || q->putting)
 		pthread_cond_wait(&q->pool->drained, &q->pool->lock);
 	pthread_mutex_unlock(&q->pool->lock);
+}
+
+int dep_queue_end_window(struct dep_queue *q)
+{
+	struct dep_window *w = q->set.window;
+
+	dep_queue_drain(q);
+	/* No writer thread looks at it: the queue is empty. */
+	q->set.window = NULL;
+	dep_window_expire(w, present());
+	return dep_window_empty(w, q);
 }
 
 void dep_queue_ending(struct dep_queue *q, struct dep_ending *e)

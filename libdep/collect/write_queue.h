@@ -18,6 +18,7 @@
 
 struct dep_packed;
 struct dep_queue;
+struct dep_window;
 
 enum dep_job_kind {
 	DEP_JOB_PROCESS,
@@ -29,6 +30,7 @@ enum dep_job_kind {
 	DEP_JOB_SCAN,		/* a segment from an unpublished chunk, whose end must be found */
 	DEP_JOB_MESSAGE,
 	DEP_JOB_MARK,		/* call dep_writer_mark() */
+	DEP_JOB_LAST,		/* call dep_writer_last() */
 	DEP_JOB_NOTHING,	/* store nothing, only call done() */
 	DEP_JOB_CLOSE,		/* call dep_writer_close(); must be the last job of the queue */
 };
@@ -50,6 +52,10 @@ struct dep_job {
 	void *owner;
 	u32 slot, dirty;
 	u64 upto;
+	/* The fields up to @tid_address are for a window (window.h). */
+	/* the chunk is one of the last ones of this process; 0: other ones may follow */
+	u32 last_of;
+	u64 tid_address;	/* DEP_JOB_THREAD_END: as in struct adept_thread */
 	/* The fields up to @why are used by the queue only. */
 	struct dep_queue *queue;
 	int state;
@@ -60,6 +66,7 @@ struct dep_job {
 		struct dep_process process;	/* its strings are NULL or point into @data */
 		struct dep_thread thread;	/* its name is NULL or points into @data */
 		struct adept_chunk chunk;
+		struct dep_last last;		/* its table of threads is in @data */
 		struct dep_ending close;
 	};
 	u8 data[];
@@ -97,6 +104,8 @@ struct dep_queue_setup {
 	struct adept_session *s;
 	u32 chunk_size;
 	u64 max_size;			/* maximum bytes of the store; 0: no limit */
+	/* keeps chunks and entries until dep_queue_end_window(); NULL: they are stored at once */
+	struct dep_window *window;
 };
 
 struct dep_queue *dep_queue_create(struct dep_pool *pool, const struct dep_queue_setup *setup);
@@ -127,6 +136,12 @@ u64 dep_queue_scanned(struct dep_queue *q);
  * Call it in each pass of the loop.
  */
 void dep_queue_mark(struct dep_queue *q);
+/**
+ * dep_queue_end_window() - queue all that the window has
+ *
+ * Waits until the jobs so far are done, but not for the store. Return: 0 or -ENOMEM.
+ */
+int dep_queue_end_window(struct dep_queue *q);
 /** dep_queue_drained() - true if all jobs are done */
 bool dep_queue_drained(struct dep_queue *q);
 /** dep_queue_closed() - true if DEP_JOB_CLOSE is done; *ret: result of dep_writer_close() */
