@@ -369,6 +369,14 @@ int dep_races_find(struct dep_store *store, const struct dep_races_options *opti
 	struct dep_analysis how;
 	int err;
 
+	if (dep_store_last(store, &f.last) && f.last.from_timestamp) {
+		/* Mappings and locks of shared memory may be unknown: examine each image alone. */
+		f.from = f.last.from_timestamp;
+		f.shares = NULL;
+		if (options->predict)
+			return dep_fail(-EINVAL, "races cannot be predicted from the last part "
+					"of a recording (--last)");
+	}
 	memset(out, 0, sizeof(*out));
 	pthread_mutex_init(&f.asking, NULL);
 	f.pass = SYNC_FIRST;

@@ -227,6 +227,7 @@ static int make_streams(struct merge *m)
 		if (l->seg == l->end)
 			continue;
 		l->key = dep_segment_timestamp(m->store, l->seg);
+		l->next_seq = dep_store_first(m->store, l->thread->serial);
 		m->heap[m->nheap++] = l;
 		m->nstreams++;
 	}

@@ -7,6 +7,7 @@
 #include "libdep/format/file/error.h"
 #include "libdep/recover/jit/jit.h"
 #include "libdep/recover/interp/run.h"
+#include "libdep/analyze/event_timestamp.h"
 #include "segments.h"
 
 #define PAYLOAD_BYTES	(64u << 10)
@@ -70,37 +71,6 @@ static const void *keep(struct dep_segment_items *l, const void *payload, size_t
 	return to;
 }
 
-/*
- * Return: the timestamp of an event, or 0. For a system call: the one before the call with
- * DEP_EV_ENTER, the one after the call otherwise.
- */
-static uint64_t event_timestamp(const struct dep_event *e)
-{
-	const union {
-		struct adept_ev_syscall call;
-		struct adept_ev_start start;
-		struct adept_ev_end end;
-		struct adept_ev_fork fork;
-		struct adept_ev_signal sig;
-	} *p = e->payload;
-
-	switch (e->id) {
-	case ADEPT_EV_SYSCALL:
-		return p->call.after;
-	case ADEPT_EV_SYSCALL | DEP_EV_ENTER:
-		return p->call.before;
-	case ADEPT_EV_THREAD_START:
-		return p->start.timestamp;
-	case ADEPT_EV_THREAD_END:
-		return p->end.timestamp;
-	case ADEPT_EV_FORK:
-		return p->fork.before;
-	case ADEPT_EV_SIGNAL:
-		return p->sig.timestamp;
-	}
-	return 0;
-}
-
 static int add_event(struct dep_segment_items *l, const struct dep_event *from)
 {
 	struct dep_item it = { .kind = DEP_ITEM_EVENT, .event = *from };
@@ -113,7 +83,7 @@ static int add_event(struct dep_segment_items *l, const struct dep_event *from)
 	if (from->id == ADEPT_EV_SYSCALL)
 		it.event.id |= DEP_EV_ENTER;
 	for (;;) {
-		timestamp = event_timestamp(&it.event);
+		timestamp = dep_event_timestamp(&it.event);
 		err = timestamp ? add_mark(l, timestamp, l->nitems) : 0;
 		if (err)
 			return err;

@@ -18,7 +18,7 @@ int sync_access(struct sync_thread *t, u64 pc, u64 address, u64 size, u32 flags)
 {
 	int err = 0;
 
-	if (!size)
+	if (!size || t->early)
 		return 0;
 	if (t->sync->nwant)
 		err = sync_want_stack(t->sync, t, pc, address, size);

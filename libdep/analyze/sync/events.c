@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "libdep/format/file/error.h"
+#include "libdep/analyze/event_timestamp.h"
 #include "events.h"
 #include "predict_events.h"
 
@@ -186,9 +187,9 @@ static int grouped_reference(struct sync_events *f, struct sync_thread *t,
 static int joined(struct sync_thread *t, const struct dep_page_accesses *j)
 {
 	u32 code = j->origin - 1u;
-	int err = sync_flush(t);
+	int err = t->early ? 0 : sync_flush(t);
 
-	if (err)
+	if (err || t->early)
 		return err;
 	if (code == DEP_CODE_PROGRAM)
 		sync_wait_page(t, j);
@@ -306,6 +307,15 @@ static int one_item(struct sync_events *f, struct sync_thread *t, const struct d
 	return err;
 }
 
+/* Do @items begin at or after the moment from which on everything was recorded? */
+static bool is_late_enough(const struct sync_events *f, const struct dep_item *it)
+{
+	u64 timestamp = it->kind == DEP_ITEM_TIMESTAMP ? it->timestamp.timestamp :
+			it->kind == DEP_ITEM_EVENT ? dep_event_timestamp(&it->event) : 0;
+
+	return timestamp >= f->from;
+}
+
 /* -ENOSPC, too many threads, is no error: the process is no longer analyzed. */
 static int result(struct sync_thread *t, int err)
 {
@@ -327,6 +337,8 @@ ssize_t sync_items(void *self, const struct dep_thread *thread, const struct dep
 		return sync_no_memory();
 	if (t->process->too_many_threads)
 		return (ssize_t)n;
+	if (t->early && !late && n)
+		t->early = !is_late_enough(f, items);
 	if (!t->begun)
 		err = sync_thread_begin(t);
 	/* Ignore items after a thread's end, which a damaged store may have. */

@@ -66,6 +66,8 @@ static int freed(struct sync_thread *t, u64 pc, u64 address, u64 again)
 	sync_heap_remove(h, b);
 	if (!err)
 		err = sync_flush(t);
+	if (t->early)
+		return err ? err : given_back(t);
 	if (!err && size <= ALL_OF_IT)
 		err = race_access(t->process->detector, t->index, pc, address, (u32)size,
 				  RACE_WRITE | RACE_FREE);

@@ -198,7 +198,8 @@ struct sync_image *sync_image_of(struct sync_events *f, const struct dep_thread 
 	m->serial = t->process;
 	m->pid = p ? p->pid : t->tid;
 	m->parent = p ? p->parent : 0;
-	m->files.attached = p && p->cause == ADEPT_BY_ATTACH;
+	/* With --last files may have been opened in the part that was dropped. */
+	m->files.attached = (p && p->cause == ADEPT_BY_ATTACH) || f->from;
 	if (settle(f, m) || sync_serials_add(&f->image_by, m->serial, m)) {
 		free(m);
 		return NULL;

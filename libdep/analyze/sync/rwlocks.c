@@ -147,7 +147,7 @@ static void destroy(struct sync_thread *t, u64 object, u64 pc)
 static int about_condition(struct sync_thread *t, const struct sync_frame *f, u64 object)
 {
 	if (sync_may_block(f->function))
-		return begin_wait(t, f, object);
+		return t->early ? 0 : begin_wait(t, f, object);
 	if (f->function == DEP_F_COND_SIGNAL || f->function == DEP_F_COND_BROADCAST)
 		wake(t->process, object);
 	else if (f->function == DEP_F_COND_DESTROY)

@@ -219,6 +219,11 @@ struct sync_thread {
 	u32 serial, tid, index;
 	struct sync_events *sync;
 	bool begun, ended, joined;
+	/*
+	 * The thread has not reached sync_events.from: what ordered its accesses before may have
+	 * been dropped, so the detector does not get them.
+	 */
+	bool early;
 	u32 life;		/* value of process->lives when the thread began */
 	bool in_library;	/* in code that creates or ends threads (DEP_CODE_THREADS) */
 	/* stack of @in_library: one bit for each level interrupted by a signal */
@@ -329,6 +334,12 @@ enum sync_pass {
 struct sync_events {
 	struct dep_store *store;
 	const struct dep_races_options *options;
+	/*
+	 * Recorded with --last: timestamp from which on everything is stored; 0: everything is, or
+	 * nothing was dropped. @last: what was dropped, if @from is not 0.
+	 */
+	u64 from;
+	struct dep_last last;
 	struct sync_process *processes;
 	struct sync_image *images;
 	struct sync_serials process_by, image_by;	/* @processes and @images by serial */

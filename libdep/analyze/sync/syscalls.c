@@ -200,7 +200,7 @@ static int unmap_own(struct sync_thread *t, u64 pc, u64 place, u64 size)
 	 * or ends threads: only its internal locks order these, and they do not order the program's
 	 * accesses.
 	 */
-	if (!err && !t->muted && !t->in_library &&
+	if (!err && !t->muted && !t->in_library && !t->early &&
 	    sync_code(t->sync, t->image, pc) != DEP_CODE_LOADER)
 		err = race_access_known(t->process->detector, t->index, pc, place, size,
 					RACE_WRITE | RACE_FREE | RACE_SYSCALL);

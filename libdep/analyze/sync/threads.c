@@ -33,6 +33,7 @@ struct sync_thread *sync_thread_of(struct sync_events *f, const struct dep_threa
 	r->tid = t->tid;
 	r->index = RACE_NO_THREAD;
 	r->sync = f;
+	r->early = f->from;
 	r->image = sync_image_of(f, t);
 	if (!r->image) {
 		free(r);
@@ -64,6 +65,9 @@ int sync_stack(struct sync_process *p, u64 start, u64 size)
 	return 0;
 }
 
+#define PAGE		4096u
+#define UNKNOWN_STACK	(8ull << 20)	/* size of a stack whose mapping was not recorded */
+
 /*
  * Forget accesses to the stack of the thread that @t creates, which may have been the stack of an
  * ended thread. The stack is that which contains @child_tid.
@@ -79,7 +83,11 @@ static int forget_stack(const struct sync_thread *t, u64 child_tid)
 			return race_forget_by(p->detector, t->index, p->stack[i].start,
 					      p->stack[i].size);
 		}
-	return 0;
+	/* With --last the call that mapped the stack may have been dropped. */
+	if (!t->sync->from || child_tid < UNKNOWN_STACK)
+		return 0;
+	return race_forget_by(p->detector, t->index, child_tid - UNKNOWN_STACK,
+			      UNKNOWN_STACK + PAGE);
 }
 
 /* Make room for one more entry of p->child, the last one. */
@@ -156,6 +164,19 @@ int sync_tid_address(struct sync_thread *t, u64 address)
 	       0 : sync_no_memory();
 }
 
+/* The creation of @t was not recorded. The recorder may know what the kernel clears at its end. */
+static int begin_unknown(struct sync_thread *t)
+{
+	const struct dep_last *l = &t->sync->last;
+	int err = sync_image_begin(t);
+	size_t i;
+
+	for (i = 0; i < l->nthreads && !err; i++)
+		if (l->thread[i].thread == t->serial && l->thread[i].tid_address)
+			err = sync_tid_address(t, l->thread[i].tid_address);
+	return err;
+}
+
 int sync_thread_begin(struct sync_thread *t)
 {
 	struct sync_process *p = t->process;
@@ -170,7 +191,7 @@ int sync_thread_begin(struct sync_thread *t)
 	while (i-- && p->child[i].tid != t->tid)
 		;
 	if (i == ~0u) {
-		err = sync_image_begin(t);
+		err = begin_unknown(t);
 		return err ? err : sync_image_note(t);
 	}
 	t->image->alive++;
