@@ -195,6 +195,7 @@ suite transparency 480 sh tests/transparency.sh
 suite selfcheck 600 sh tests/selfcheck.sh
 suite attach 300 bash tests/attach.sh
 suite attach-record 300 bash tests/attach_record.sh
+suite last 300 bash tests/last.sh
 suite detach 300 bash tests/detach.sh
 suite attach-cases 300 bash tests/attach_cases.sh
 suite fragments 300 bash tests/fragments.sh

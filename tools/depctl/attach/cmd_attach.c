@@ -12,7 +12,7 @@
 #include "tools/depctl/record/record.h"
 #include "attach_record.h"
 
-enum { OPT_DRY = OPT_JSON + 1, OPT_FOR };
+enum { OPT_DRY = OPT_JSON + 1, OPT_FOR, OPT_LAST };
 
 struct attach {
 	pid_t pid;
@@ -25,6 +25,8 @@ static const struct argp_option options[] = {
 	  "the next free COMMAND.1.dep, ..)", 1 },
 	{ "for", OPT_FOR, "SECONDS", 0, "Stop recording after this time; the process runs on "
 	  "natively", 1 },
+	{ "last", OPT_LAST, "SIZE|TIME", 0, "Keep only the newest SIZE (such as 64M) or TIME (30s, "
+	  "5m) of the recording, in memory, and store it at the end", 1 },
 	{ "quiet", 'q', NULL, 0, "No summary at the end", 1 },
 	{ "dry", OPT_DRY, NULL, 0, "Record nothing: stop the threads, resume them at once, and "
 	  "print what was found", 2 },
@@ -49,6 +51,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->record.for_ns = 1000000000ull *
 				   parse_number(state, "--for", arg, 1, 1000000);
 		break;
+	case OPT_LAST:
+		last_parse(&a->record, arg, state);
+		break;
 	case OPT_DRY:
 		a->dry = true;
 		break;
@@ -58,8 +63,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (a->json && !a->dry)
 			argp_error(state, "--json needs --dry");
-		if (a->dry && (a->record.dir || a->record.for_ns || a->record.quiet))
-			argp_error(state, "--dry records nothing: it excludes -o, --for and -q");
+		if (a->dry && (a->record.dir || a->record.for_ns || a->record.quiet ||
+			       a->record.last_bytes))
+			argp_error(state, "--dry records nothing: it excludes -o, --for, --last "
+				   "and -q");
+		last_check(&a->record, state);
 		/* fall through */
 	default:
 		return parse_pid(key, arg, state, &a->pid);

@@ -43,6 +43,7 @@ struct record {
 	bool privileged;	/* the command runs unrecorded because it has privileges */
 	bool child_ended, warned_waiting, warned_failed;
 	uint64_t ended_ns;
+	uint64_t kept_ns;	/* with --last: time at the end of which nothing was dropped; or 0 */
 	int status;		/* wait() status of the command; -1: not known */
 };
 
@@ -239,7 +240,10 @@ static bool may_trace(pid_t depctl)
 static int prepare(struct record *r)
 {
 	struct dep_exec_ops ops;
-	struct dep_collect_setup setup = { .max_size = r->o.max_size, .ops = &ops };
+	struct dep_collect_setup setup = {
+		.max_size = r->o.max_size, .ops = &ops,
+		.last_bytes = r->o.last_bytes, .last_ns = r->o.last_ns,
+	};
 	struct dep_why why = { "" };
 	struct rlimit files;
 	int ret;
@@ -283,9 +287,12 @@ static int prepare(struct record *r)
 /* End the recording and complete the store.  Return: 0 or a negative errno. */
 static int finish(struct record *r)
 {
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int ret = 0;
 
 	dep_collector_finish(r->collector, &r->ending, &r->result);
+	if (r->result.last_from_ns && r->result.last_from_ns < now)
+		r->kept_ns = now - r->result.last_from_ns;
 	if (r->result.failed && !r->warned_failed)
 		warn("recording has failed: %s", r->result.error);
 	r->collector = NULL;
@@ -350,6 +357,8 @@ static void done(struct record *r, int ret)
 		.processes = r->result.processes, .threads = r->result.threads,
 		.raw_bytes = r->result.raw_bytes, .stored_bytes = r->result.stored_bytes,
 		.null_bytes = r->result.null_bytes,
+		.last_dropped = r->result.last_dropped,
+		.last_kept_ns = r->kept_ns,
 		.loss = r->ending.loss,
 		.failed = r->result.failed, .stopped = r->result.stopped,
 		.status = r->status,

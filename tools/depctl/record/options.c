@@ -12,6 +12,7 @@ enum {
 	OPT_RING_SIZE = 256, OPT_MAX_SIZE, OPT_NULL, OPT_NO_RECORD, OPT_ON_FULL, OPT_SELF_CHECK,
 	OPT_STRICT, OPT_NO_FOLLOW, OPT_NO_ASLR, OPT_LEVEL, OPT_TRANSPORT, OPT_ALONE, OPT_DEPD,
 	OPT_NO_FUNCTIONS, OPT_KEEP_TRANSLATIONS, OPT_RACES, OPT_LIVE, OPT_SHARE,
+	OPT_LAST,
 };
 
 static const struct argp_option options[] = {
@@ -19,6 +20,8 @@ static const struct argp_option options[] = {
 	  "the next free COMMAND.1.dep, ..)", 1 },
 	{ "max-size", OPT_MAX_SIZE, "SIZE", 0, "Stop recording when the store has SIZE bytes; the "
 	  "command continues", 1 },
+	{ "last", OPT_LAST, "SIZE|TIME", 0, "Keep only the newest SIZE (such as 64M) or TIME (30s, "
+	  "5m) of the recording, in memory, and store it at the end", 1 },
 	{ "level", OPT_LEVEL, "N", 0, "Compression level of zstd, 1 to 19", 1 },
 	{ "share", OPT_SHARE, "GROUP", OPTION_ARG_OPTIONAL, "Allow GROUP to read the store, too "
 	  "(without =GROUP: your primary group)", 1 },
@@ -88,6 +91,17 @@ static void check_options(struct record_options *o, struct argp_state *state)
 			   "--no-record");
 	if (o->live && !o->races)
 		argp_error(state, "--live needs --races");
+	if (o->last_bytes && (o->races || o->max_size || o->socket ||
+			      o->transport == TRANSPORT_KMOD ||
+			      o->flags & (ADEPT_S_NO_RECORD | ADEPT_S_NULL)))
+		argp_error(state, "--last keeps the records of shared memory in a collector of "
+			   "depctl: it excludes --races, --max-size, --socket, --transport=kmod, "
+			   "--null and --no-record");
+	last_check(o, state);
+	if (o->last_bytes) {
+		o->alone = true;
+		o->transport = TRANSPORT_SHM;
+	}
 	if (!o->races && o->how.first)
 		argp_error(state, "--%s needs --races", o->how.first);
 }
@@ -107,6 +121,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_MAX_SIZE:
 		o->max_size = size_arg(state, "--max-size", arg, 1, UINT64_MAX);
+		break;
+	case OPT_LAST:
+		last_parse(o, arg, state);
 		break;
 	case OPT_LEVEL:
 		o->level = parse_number(state, "--level", arg, 1, 19);

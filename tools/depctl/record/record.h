@@ -18,6 +18,8 @@
 struct record_options {
 	const char *dir;	/* name of the store; NULL: make it from the command's name */
 	uint64_t ring_size, max_size;
+	uint64_t last_bytes;	/* keep only the newest chunks, of so many bytes; 0: keep all */
+	uint64_t last_ns;	/* with @last_bytes: and not older than this; 0: no limit */
 	uint32_t flags;		/* ADEPT_S_* */
 	int level;
 	bool temporary;		/* the store is deleted at the end, so it is compressed quickly */
@@ -47,6 +49,11 @@ void record_options_parse(struct record_options *o, int argc, char **argv);
  */
 gid_t share_group(const char *arg, struct argp_state *state);
 
+/** last_parse() - parse the argument of --last; exits with a usage error if it is wrong */
+void last_parse(struct record_options *o, const char *arg, struct argp_state *state);
+/** last_check() - when all options are known: exit with a usage error if --last cannot be done */
+void last_check(const struct record_options *o, struct argp_state *state);
+
 /**
  * engine_log_flags() - session flags for the environment variable DEP_LOG
  *
@@ -60,6 +67,8 @@ struct client;
 struct recorded {
 	uint32_t processes, threads;
 	uint64_t raw_bytes, stored_bytes, null_bytes;
+	/* with --last: bytes dropped, and the time at the end of which nothing was dropped or 0 */
+	uint64_t last_dropped, last_kept_ns;
 	struct dep_loss loss;
 	bool failed;		/* the store could not be written */
 	bool stopped;		/* the store reached --max-size */

@@ -68,6 +68,10 @@ static void say_summary(const struct record_options *o, const char *dir, const s
 		     human_size(st->null_bytes, a), st->threads, st->threads == 1 ? "" : "s");
 		return;
 	}
+	if (st->last_dropped)
+		warn("dropped all but the last %s (--last); nothing is missing in the last %.2f s",
+		     human_size(st->raw_bytes - st->last_dropped, a),
+		     (double)st->last_kept_ns / 1e9);
 	warn("%s: %u process%s, %u thread%s, %s recorded, %s stored%s", dir, st->processes,
 	     st->processes == 1 ? "" : "es", st->threads, st->threads == 1 ? "" : "s",
 	     human_size(st->raw_bytes, a), human_size(st->stored_bytes, b),

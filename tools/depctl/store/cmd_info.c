@@ -108,6 +108,12 @@ static int collect(struct info *f)
 		f->total.flushes += t[i].flushes;
 		f->total.null_bytes += t[i].null_bytes;
 	}
+	f->kept_last = dep_store_last(f->store, &f->kept);
+	for (i = 0; i < f->kept.nthreads; i++) {
+		row = row_of(f, f->kept.thread[i].thread);
+		if (row)
+			row->next_seq = f->kept.thread[i].first;
+	}
 	f->nsegs = dep_store_segments(f->store, &f->segs);
 	for (i = 0; i < f->nsegs; i++) {
 		row = row_of(f, f->segs[i].thread);

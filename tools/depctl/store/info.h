@@ -29,6 +29,8 @@ struct info {
 	uint64_t unreadable;
 	char *first_error;
 	struct dep_formats sizes;
+	bool kept_last;		/* recorded with --last */
+	struct dep_last kept;	/* with @kept_last */
 	struct out out;
 };
 

@@ -126,6 +126,30 @@ static void sum_translation(struct dep_store *s, uint64_t *built, uint64_t *ns)
 	}
 }
 
+static void kept_json(struct json *j, const struct dep_last *l)
+{
+	size_t i;
+
+	json_object(j, "last");
+	json_u64(j, "max_bytes", l->max_bytes);
+	json_u64(j, "max_ns", l->max_ns);
+	json_big(j, "from_ns", l->from_ns);
+	json_u64(j, "dropped_chunks", l->chunks);
+	json_u64(j, "dropped_bytes", l->bytes);
+	json_u64(j, "dropped_threads", l->threads);
+	json_u64(j, "dropped_processes", l->processes);
+	json_array(j, "threads");
+	for (i = 0; i < l->nthreads; i++) {
+		json_object(j, NULL);
+		json_u64(j, "thread", l->thread[i].thread);
+		json_u64(j, "dropped_chunks", l->thread[i].chunks);
+		json_u64(j, "dropped_bytes", l->thread[i].bytes);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_close(j, '}');
+}
+
 static void print_json(struct info *f)
 {
 	uint64_t frags, code, desc, built, ns;
@@ -146,6 +170,8 @@ static void print_json(struct info *f)
 	json_object(&j, "total");
 	row_json(&j, f, &f->total);
 	json_close(&j, '}');
+	if (f->kept_last)
+		kept_json(&j, &f->kept);
 	dep_store_fragments(f->store, &frags, &code, &desc);
 	json_object(&j, "fragments");
 	json_u64(&j, "count", frags);
@@ -177,6 +203,31 @@ static void print_json(struct info *f)
 	json_line(&j);
 }
 
+/* What --last kept: "last:      64.00 MiB; dropped 1.20 GiB before 12.345 s" */
+static void print_kept(struct info *f)
+{
+	const struct dep_last *l = &f->kept;
+	uint64_t start = dep_store_meta(f->store)->start_ns;
+	char a[16], b[16];
+
+	if (!f->kept_last)
+		return;
+	out_printf(&f->out, "last:      %s", human_size(l->max_bytes, a));
+	if (l->max_ns)
+		out_printf(&f->out, ", %llu s", (unsigned long long)l->max_ns / 1000000000);
+	if (!l->chunks) {
+		out_text(&f->out, "; nothing was dropped\n");
+		return;
+	}
+	out_printf(&f->out, "; dropped %s in %llu chunks, nothing after %.3f s",
+		   human_size(l->bytes, b), (unsigned long long)l->chunks,
+		   l->from_ns > start ? (double)(l->from_ns - start) / 1e9 : 0);
+	if (l->threads)
+		out_printf(&f->out, "; %u threads and %u processes ended before and are not here",
+			   l->threads, l->processes);
+	out_text(&f->out, "\n");
+}
+
 static void print_head(struct info *f)
 {
 	const struct dep_meta *m = dep_store_meta(f->store);
@@ -205,7 +256,9 @@ static void print_head(struct info *f)
 			out_printf(&f->out, ", %s", flag_names[k].name);
 	if (m->max_size)
 		out_printf(&f->out, ", max-size %s", human_size(m->max_size, size));
-	out_text(&f->out, "\n\n");
+	out_text(&f->out, "\n");
+	print_kept(f);
+	out_text(&f->out, "\n");
 }
 
 static const struct table_column columns[] = {
