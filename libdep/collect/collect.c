@@ -26,7 +26,8 @@ static int begin_window(struct dep_collector *c, const struct dep_collect_setup 
 {
 	if (!setup->last_bytes || !setup->w)
 		return 0;
-	c->window = queue->window = dep_window_new(setup->last_bytes, setup->last_ns);
+	c->window = queue->window = dep_window_new(setup->last_bytes, setup->last_ns,
+						    c->s->layout.chunk_size);
 	return c->window ? dep_writer_last(setup->w, &(struct dep_last){
 		.max_bytes = setup->last_bytes, .max_ns = setup->last_ns,
 	}) : -ENOMEM;

@@ -8,11 +8,12 @@
 #include "window.h"
 
 #define MAP_LEAST	(64u << 10)	/* larger chunks are mapped, so that freeing returns memory */
+#define MAX_SPARE	4u
 
 /* A chunk, with its memory. */
 struct kept {
 	struct kept *next;
-	size_t size;		/* bytes of memory */
+	size_t size;		/* bytes of memory; dep_window.block for most chunks */
 	u32 thread;
 	bool mapped;
 	struct dep_moment added;
@@ -41,13 +42,22 @@ struct dep_window {
 	u64 max_bytes, max_ns;
 	struct kept *oldest, **newest;
 	u64 bytes;		/* of all chunks */
+	/* bytes for a full chunk; such memory is used again, since new memory costs page faults */
+	size_t block;
+	struct kept *spare;
+	u32 nspare;
 	u32 last_of;		/* as in the job of the newest chunk */
 	u64 last_bytes;		/* of the newest chunks, with that @last_of: not in the bound */
 	struct entries processes, threads;
 	struct dep_last dropped;
 };
 
-struct dep_window *dep_window_new(u64 bytes, u64 ns)
+static size_t whole_pages(size_t size)
+{
+	return (size + 4095) & ~(size_t)4095;
+}
+
+struct dep_window *dep_window_new(u64 bytes, u64 ns, u32 chunk_size)
 {
 	struct dep_window *w = calloc(1, sizeof(*w));
 
@@ -55,6 +65,7 @@ struct dep_window *dep_window_new(u64 bytes, u64 ns)
 		return NULL;
 	w->max_bytes = bytes;
 	w->max_ns = ns;
+	w->block = whole_pages(sizeof(struct kept) + chunk_size);
 	w->newest = &w->oldest;
 	w->dropped.max_bytes = bytes;
 	w->dropped.max_ns = ns;
@@ -220,25 +231,46 @@ static void free_kept(struct kept *k)
 		free(k);
 }
 
-static struct kept *new_kept(u32 fill)
+/* Bytes of memory for a chunk: those of a block if it fills most of one. */
+static size_t memory_of(const struct dep_window *w, u32 fill)
 {
 	size_t size = sizeof(struct kept) + fill;
-	struct kept *k;
 
-	if (size < MAP_LEAST) {
+	if (size < MAP_LEAST)
+		return size;
+	return size <= w->block && size > w->block - w->block / 8 ? w->block : whole_pages(size);
+}
+
+static struct kept *new_kept(struct dep_window *w, size_t size)
+{
+	struct kept *k = w->spare;
+
+	if (size == w->block && k) {
+		w->spare = k->next;
+		w->nspare--;
+	} else if (size < MAP_LEAST) {
 		k = malloc(size);
-		if (k)
-			*k = (struct kept){ .size = size };
-		return k;
+	} else {
+		k = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+		if (k == MAP_FAILED)
+			k = NULL;
 	}
-	size = (size + 4095) & ~4095ul;
-	k = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
-		 -1, 0);
-	if (k == MAP_FAILED)
-		return NULL;
-	k->size = size;
-	k->mapped = true;
+	if (k)
+		*k = (struct kept){ .size = size, .mapped = size >= MAP_LEAST };
 	return k;
+}
+
+/* Free a chunk that was dropped, or keep its memory for the next one. */
+static void recycle(struct dep_window *w, struct kept *k)
+{
+	if (k->size != w->block || !k->mapped || w->nspare == MAX_SPARE) {
+		free_kept(k);
+		return;
+	}
+	k->next = w->spare;
+	w->spare = k;
+	w->nspare++;
 }
 
 static void drop_oldest(struct dep_window *w)
@@ -263,7 +295,7 @@ static void drop_oldest(struct dep_window *w)
 		t->holders--;
 		release_thread(w, t);
 	}
-	free_kept(k);
+	recycle(w, k);
 }
 
 void dep_window_expire(struct dep_window *w, struct dep_moment now)
@@ -274,27 +306,31 @@ void dep_window_expire(struct dep_window *w, struct dep_moment now)
 
 int dep_window_chunk(struct dep_window *w, const struct dep_job *job, struct dep_moment now)
 {
-	struct entry *t = find(&w->threads, job->serial);
-	struct kept *k = new_kept(job->chunk.fill);
+	size_t size = memory_of(w, job->chunk.fill);
+	struct entry *t;
+	struct kept *k;
 
+	if (!job->last_of || job->last_of != w->last_of)
+		w->last_bytes = 0;
+	w->last_of = job->last_of;
+	dep_window_expire(w, now);
+	while (w->oldest &&
+	       w->bytes - w->last_bytes + (job->last_of ? 0 : size) > w->max_bytes)
+		drop_oldest(w);
+	k = new_kept(w, size);
 	if (!k)
 		return -ENOMEM;
 	k->thread = job->serial;
 	k->added = now;
 	k->chunk = job->chunk;
 	memcpy(k->body, job->body ? job->body : job->data, k->chunk.fill);
+	t = find(&w->threads, job->serial);
 	if (t)
 		t->holders++;
-	if (!job->last_of || job->last_of != w->last_of)
-		w->last_bytes = 0;
-	w->last_of = job->last_of;
-	w->last_bytes += job->last_of ? k->size : 0;
 	*w->newest = k;
 	w->newest = &k->next;
-	__atomic_store_n(&w->bytes, w->bytes + k->size, __ATOMIC_RELAXED);
-	while (w->bytes - w->last_bytes > w->max_bytes)
-		drop_oldest(w);
-	dep_window_expire(w, now);
+	__atomic_store_n(&w->bytes, w->bytes + size, __ATOMIC_RELAXED);
+	w->last_bytes += job->last_of ? size : 0;
 	return 0;
 }
 
@@ -389,6 +425,16 @@ int dep_window_empty(struct dep_window *w, struct dep_queue *q)
 	return err;
 }
 
+static void free_list(struct kept *k)
+{
+	struct kept *next;
+
+	for (; k; k = next) {
+		next = k->next;
+		free_kept(k);
+	}
+}
+
 static void free_entries(struct entries *e)
 {
 	size_t i;
@@ -402,14 +448,10 @@ static void free_entries(struct entries *e)
 
 void dep_window_free(struct dep_window *w)
 {
-	struct kept *k;
-
 	if (!w)
 		return;
-	while ((k = w->oldest)) {
-		w->oldest = k->next;
-		free_kept(k);
-	}
+	free_list(w->oldest);
+	free_list(w->spare);
 	free_entries(&w->processes);
 	free_entries(&w->threads);
 	free(w);

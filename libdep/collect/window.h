@@ -26,10 +26,11 @@ struct dep_window;
  * dep_window_new() - make an empty window
  * @bytes: maximum bytes of chunks with their headers
  * @ns: maximum time since a chunk was added; 0: no limit
+ * @chunk_size: bytes of a full chunk
  *
  * Return: NULL without memory.
  */
-struct dep_window *dep_window_new(u64 bytes, u64 ns);
+struct dep_window *dep_window_new(u64 bytes, u64 ns, u32 chunk_size);
 void dep_window_free(struct dep_window *w);
 
 /** dep_window_entry() - keep a copy of @job, the begin or end of a process or thread */

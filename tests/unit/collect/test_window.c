@@ -97,7 +97,7 @@ static void chunk(struct dep_window *w, u32 thread, u32 seq, u32 fill, u32 last_
 
 static struct dep_window *with_threads(u32 n, u64 ns)
 {
-	struct dep_window *w = dep_window_new(BOUND, ns);
+	struct dep_window *w = dep_window_new(BOUND, ns, SIZE - 8192);
 	u32 i;
 
 	assert_non_null(w);
@@ -161,7 +161,7 @@ static void oldest_first(void **state)
 
 	(void)state;
 	for (i = 0; i < 60; i++) {
-		chunk(w, 1 + i % 3, i / 3, SIZE - 4096 * (i % 5), 0);
+		chunk(w, 1 + i % 3, i / 3, SIZE - 8192 - 4096 * (i % 5), 0);
 		assert_true(dep_window_bytes(w) <= BOUND);
 	}
 	assert_true(dep_window_bytes(w) > BOUND - 2 * SIZE);
