@@ -113,6 +113,30 @@ record 139 drops $small --last=1M --on-full=drop -- "$program" 500 crash
 "$DEPCTL" verify drops >verify.out 2>&1 && pass "--on-full=drop" ||
 	fail "--on-full=drop: $(tail -n 1 verify.out)"
 
+# ---- --keep-if ----
+# keeps WHEN STATUS EXPECTED OPTION...: record a command that ends with STATUS; is the store kept?
+keeps() {
+	local when=$1 status=$2 kept
+	rm -rf kept
+	if [ "$status" = 139 ]; then
+		set -- "$3" "${@:4}" -- sh -c 'kill -SEGV $$'
+	else
+		set -- "$3" "${@:4}" -- sh -c "exit $status"
+	fi
+	record "$status" kept --keep-if="$when" "${@:2}"
+	kept=no
+	[ ! -d kept ] || kept=yes
+	is "--keep-if=$when, status $status" "$kept $(grep -c 'was removed' err)" "$1"
+	[ $kept = no ] || "$DEPCTL" verify kept >verify.out 2>&1 || fail "$(cat verify.out)"
+}
+keeps crash 0 "no 1" --last=8M
+keeps crash 3 "no 1" --last=8M
+keeps crash 139 "yes 0" --last=8M
+keeps failure 0 "no 1"
+keeps failure 3 "yes 0"
+keeps failure 139 "yes 0" --last=8M
+keeps always 0 "yes 0"
+
 # ---- memory while it runs, and kill -9 of the program ----
 # work_long STORE OPTION...: record the program that goes on; kill it when 100 MB were recorded
 most=0
@@ -167,10 +191,10 @@ grep -q "with --last the records are in its memory" verify.out && pass "verify s
 [ -s out ] && pass "the program goes on" || fail "the program printed nothing"
 
 # ---- threads and processes that are gone ----
-record 0 many $small --last=512K -- sh -c 'i=0; while [ $i -lt 150 ]; do /bin/true; i=$((i+1)); done'
+record 0 many $small --last=512K -- sh -c 'i=0; while [ $i -lt 60 ]; do /bin/true; i=$((i+1)); done'
 good "many processes" many
 gone=$(kept many dropped_processes)
-[ "$gone" -gt 100 ] && pass "ended processes are not kept" || fail "$gone processes were dropped"
+[ "$gone" -gt 40 ] && pass "ended processes are not kept" || fail "$gone processes were dropped"
 
 # ---- attach ----
 "$program" 1000000000 exit >out 2>&1 &
@@ -207,5 +231,7 @@ for with in --races --max-size=1G --null --no-record --transport=kmod --socket=x
 	"$DEPCTL" record --last=8M $with -- /bin/true >out 2>&1
 	is "--last with $with" "$? $(grep -c 'it excludes' out)" "2 1"
 done
+"$DEPCTL" record --keep-if=x -- /bin/true >out 2>&1
+is "--keep-if=x" "$? $(grep -c 'must be always, failure or crash' out)" "2 1"
 
 finish

@@ -347,6 +347,11 @@ static void end_window(struct dep_collector *c)
 	c->loss.discarded_bytes += bytes;
 }
 
+void dep_collector_drop_last(struct dep_collector *c)
+{
+	c->unwanted = true;
+}
+
 void dep_collector_finish(struct dep_collector *c, struct dep_ending *ending,
 			  struct dep_collect_status *status)
 {
@@ -356,7 +361,7 @@ void dep_collector_finish(struct dep_collector *c, struct dep_ending *ending,
 	if (c->nopen)
 		take_leave(c);
 	dep_collector_abandon(c);
-	if (c->window)
+	if (c->window && !c->unwanted)
 		end_window(c);
 	dep_queue_drain(c->queue);
 	dep_collector_loss(c, &ending->loss);

@@ -300,6 +300,9 @@ void dep_collector_lag(struct dep_collector *c, u64 *chunks, u64 *bytes, u64 *wa
 /** dep_collector_error() - error message of the store; "" if it has not failed */
 const char *dep_collector_error(const struct dep_collector *c);
 
+/** dep_collector_drop_last() - dep_collector_finish() will store no chunks: nobody wants them */
+void dep_collector_drop_last(struct dep_collector *c);
+
 /**
  * dep_collector_finish() - abandon living programs, store everything taken, and free @c
  * @ending: receives cause and losses for dep_writer_close(); the caller adds the exit status

@@ -80,6 +80,7 @@ struct dep_collector {
 	struct dep_pool *pool;	/* the collector's own writer threads; NULL: uses the caller's */
 	struct dep_queue *queue;
 	struct dep_window *window;	/* NULL: everything is stored */
+	bool unwanted;		/* do not store what @window has */
 	/* the process whose last chunks are being taken; as in struct dep_job */
 	u32 last_of;
 	struct dep_exec_ops ops;

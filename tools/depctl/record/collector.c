@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,6 +40,7 @@ struct record {
 	const char *no_module;	/* why --transport=auto does not use the module, or NULL */
 	struct dep_ending ending;
 	bool made;		/* the store was created */
+	bool removed;		/* the store is to be removed: --keep-if */
 	bool native;		/* the command runs unrecorded */
 	bool privileged;	/* the command runs unrecorded because it has privileges */
 	bool child_ended, warned_waiting, warned_failed;
@@ -284,12 +286,23 @@ static int prepare(struct record *r)
 	return ret;
 }
 
+/* Is the store to be kept?  Yes if it is not known how the command ended. */
+static bool is_wanted(const struct record *r)
+{
+	if (r->o.keep_if == KEEP_ALWAYS || r->native || !WIFEXITED(r->status))
+		return true;
+	return r->o.keep_if == KEEP_FAILURE && WEXITSTATUS(r->status);
+}
+
 /* End the recording and complete the store.  Return: 0 or a negative errno. */
 static int finish(struct record *r)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int ret = 0;
 
+	r->removed = r->made && !is_wanted(r);
+	if (r->removed)
+		dep_collector_drop_last(r->collector);
 	dep_collector_finish(r->collector, &r->ending, &r->result);
 	if (r->result.last_from_ns && r->result.last_from_ns < now)
 		r->kept_ns = now - r->result.last_from_ns;
@@ -361,12 +374,16 @@ static void done(struct record *r, int ret)
 		.last_kept_ns = r->kept_ns,
 		.loss = r->ending.loss,
 		.failed = r->result.failed, .stopped = r->result.stopped,
+		.removed = r->removed,
 		.status = r->status,
 	};
 	recorder_send(r->sock, &m, NULL, 0);
 }
 
-/* Record the command.  Return: 0; 1: nothing was recorded; -1: the store is not complete. */
+/*
+ * Record the command.  Return: 0; 1: nothing was recorded, or the store is to be removed; -1: the
+ * store is not complete.
+ */
 static int collect(struct record *r)
 {
 	struct dep_collect_status st;
@@ -379,8 +396,8 @@ static int collect(struct record *r)
 	if (r->alone && !r->native && !st.processes)
 		return 1;
 	ret = finish(r) ? -1 : 0;
-	done(r, ret);
-	return ret;
+	done(r, r->removed ? 0 : ret);
+	return r->removed ? 1 : ret;
 }
 
 static void clean_up(struct record *r, int ret)
@@ -389,7 +406,10 @@ static void clean_up(struct record *r, int ret)
 		dep_collector_finish(r->collector, &r->ending, NULL);
 	if (r->writer)
 		dep_writer_discard(r->writer);
-	/* Remove the store if the command never ran, or if it is temporary and depctl is gone. */
+	/*
+	 * Remove the store if the command never ran, if --keep-if says so, or if it is temporary
+	 * and depctl is gone.
+	 */
 	if (r->made && (ret > 0 || (r->alone && r->o.temporary)))
 		dep_store_remove(r->dir);
 	dep_session_destroy(&r->session);

@@ -12,7 +12,7 @@ enum {
 	OPT_RING_SIZE = 256, OPT_MAX_SIZE, OPT_NULL, OPT_NO_RECORD, OPT_ON_FULL, OPT_SELF_CHECK,
 	OPT_STRICT, OPT_NO_FOLLOW, OPT_NO_ASLR, OPT_LEVEL, OPT_TRANSPORT, OPT_ALONE, OPT_DEPD,
 	OPT_NO_FUNCTIONS, OPT_KEEP_TRANSLATIONS, OPT_RACES, OPT_LIVE, OPT_SHARE,
-	OPT_LAST,
+	OPT_LAST, OPT_KEEP_IF,
 };
 
 static const struct argp_option options[] = {
@@ -22,6 +22,9 @@ static const struct argp_option options[] = {
 	  "command continues", 1 },
 	{ "last", OPT_LAST, "SIZE|TIME", 0, "Keep only the newest SIZE (such as 64M) or TIME (30s, "
 	  "5m) of the recording, in memory, and store it at the end", 1 },
+	{ "keep-if", OPT_KEEP_IF, "WHEN", 0, "Keep the store always (default), or remove it at the "
+	  "end unless COMMAND is killed by a signal (crash), or also if its status is not 0 "
+	  "(failure)", 1 },
 	{ "level", OPT_LEVEL, "N", 0, "Compression level of zstd, 1 to 19", 1 },
 	{ "share", OPT_SHARE, "GROUP", OPTION_ARG_OPTIONAL, "Allow GROUP to read the store, too "
 	  "(without =GROUP: your primary group)", 1 },
@@ -98,10 +101,12 @@ static void check_options(struct record_options *o, struct argp_state *state)
 			   "depctl: it excludes --races, --max-size, --socket, --transport=kmod, "
 			   "--null and --no-record");
 	last_check(o, state);
-	if (o->last_bytes) {
-		o->alone = true;
+	if (o->last_bytes)
 		o->transport = TRANSPORT_SHM;
-	}
+	if (o->keep_if && (o->races || o->socket || o->flags & ADEPT_S_NO_RECORD))
+		argp_error(state, "--keep-if is for a store that depctl itself makes: it excludes "
+			   "--races, --socket and --no-record");
+	o->alone |= o->last_bytes || o->keep_if;
 	if (!o->races && o->how.first)
 		argp_error(state, "--%s needs --races", o->how.first);
 }
@@ -121,6 +126,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_MAX_SIZE:
 		o->max_size = size_arg(state, "--max-size", arg, 1, UINT64_MAX);
+		break;
+	case OPT_KEEP_IF:
+		if (!strcmp(arg, "always"))
+			o->keep_if = KEEP_ALWAYS;
+		else if (!strcmp(arg, "failure"))
+			o->keep_if = KEEP_FAILURE;
+		else if (!strcmp(arg, "crash"))
+			o->keep_if = KEEP_CRASH;
+		else
+			argp_error(state, "--keep-if must be always, failure or crash, not '%s'",
+				   arg);
 		break;
 	case OPT_LAST:
 		last_parse(o, arg, state);

@@ -20,6 +20,8 @@ struct record_options {
 	uint64_t ring_size, max_size;
 	uint64_t last_bytes;	/* keep only the newest chunks, of so many bytes; 0: keep all */
 	uint64_t last_ns;	/* with @last_bytes: and not older than this; 0: no limit */
+	/* keep the store always, or only if the command fails (or is killed), or is killed */
+	enum keep_if { KEEP_ALWAYS, KEEP_FAILURE, KEEP_CRASH } keep_if;
 	uint32_t flags;		/* ADEPT_S_* */
 	int level;
 	bool temporary;		/* the store is deleted at the end, so it is compressed quickly */
@@ -72,6 +74,7 @@ struct recorded {
 	struct dep_loss loss;
 	bool failed;		/* the store could not be written */
 	bool stopped;		/* the store reached --max-size */
+	bool removed;		/* the store was removed, see record_options.keep_if */
 	int status;		/* wait() status of the command */
 	int not_run;		/* EXIT_CANNOT_RUN or EXIT_NOT_FOUND; 0: the command was run */
 };

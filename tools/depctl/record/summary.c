@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "tools/depctl/depctl.h"
 #include "record.h"
@@ -66,6 +67,11 @@ static void say_summary(const struct record_options *o, const char *dir, const s
 	if (o->flags & ADEPT_S_NULL) {
 		warn("%s: counted %s of %u thread%s, stored nothing (--null)", dir,
 		     human_size(st->null_bytes, a), st->threads, st->threads == 1 ? "" : "s");
+		return;
+	}
+	if (st->removed) {
+		warn("%s was removed: the command ended with status %d (--keep-if=%s)", dir,
+		     WEXITSTATUS(st->status), o->keep_if == KEEP_CRASH ? "crash" : "failure");
 		return;
 	}
 	if (st->last_dropped)
