@@ -46,6 +46,8 @@ for how in good gap unclean drop signal unseen old; do
 	valid info info --json $how.dep
 	valid verify verify --json $how.dep
 done
+"$DEPCTL" record -q --last=4M -o last.dep -- /bin/true
+valid info info --json last.dep
 valid ls-directory ls --json
 for exit in '"code":3' '"signal":"SIGSEGV"'; do
 	has "ls: $exit" "\"exit\":\{$exit\}"

@@ -79,6 +79,14 @@ _depctl_record()
 		mapfile -t COMPREPLY < <(compgen -W "auto kmod shm" -- "$cur")
 		return
 		;;
+	--last)
+		mapfile -t COMPREPLY < <(compgen -W "64M 1G 30s 5m" -- "$cur")
+		return
+		;;
+	--keep-if)
+		mapfile -t COMPREPLY < <(compgen -W "always failure crash" -- "$cur")
+		return
+		;;
 	--ring-size | --max-size)
 		mapfile -t COMPREPLY < <(compgen -W "1M 4M 16M 64M 1G" -- "$cur")
 		return
@@ -98,7 +106,8 @@ _depctl_record()
 		w=${COMP_WORDS[i]}
 		case $w in
 		--) i=$((i + 1)) ;;
-		-o | --output | --on-full | --ring-size | --max-size | --level | --transport | \
+		-o | --output | --on-full | --ring-size | --max-size | --last | --keep-if | --level | \
+			--transport | \
 			--socket | --new-since | --print-suppressions | --suppressions | \
 			--baseline | --report | --error-exitcode | -j | --jobs)
 			i=$((i + 1))
@@ -116,8 +125,8 @@ _depctl_record()
 	done
 	if [[ $cur == -* ]]; then
 		[[ " ${COMP_WORDS[*]} " != *" --races "* ]] || races=$_depctl_races_options
-		mapfile -t COMPREPLY < <(compgen -W "--output= --share --ring-size= --max-size= --on-full=
-			--level= --transport= --alone --socket= --null --no-record --self-check
+		mapfile -t COMPREPLY < <(compgen -W "--output= --share --ring-size= --max-size= --last= --keep-if=
+			--on-full= --level= --transport= --alone --socket= --null --no-record --self-check
 			--keep-translations --strict --no-follow --no-functions --no-aslr --quiet --races
 			--help $races" -- "$cur")
 		[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
@@ -172,7 +181,7 @@ _depctl()
 		fi
 		return
 		;;
-	attach) options="--output --for --quiet --dry --json --help" ;;
+	attach) options="--output --for --last --quiet --dry --json --help" ;;
 	detach) options="--quiet --help" ;;
 	ls) options="--modules --json --help" ;;
 	info) options="--formats --quick --json --jobs --help" ;;
