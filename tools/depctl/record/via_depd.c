@@ -188,7 +188,7 @@ static void take_session(struct remote *r, const cJSON *s)
 	struct recorded *o = r->out;
 
 	*o = (struct recorded){
-		.processes = count(s, "processes"), .threads = count(s, "threads"),
+		.processes = count(s, "process_count"), .threads = count(s, "thread_count"),
 		.raw_bytes = count(s, "raw_bytes"), .stored_bytes = count(s, "stored_bytes"),
 		.null_bytes = count(s, "null_bytes"),
 		.failed = *error, .stopped = !strcmp(client_string(s, "cause"), "max_size"),
