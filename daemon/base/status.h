@@ -42,6 +42,10 @@ struct session_info {
 	const char *transport;	/* "kmod" or "shm" */
 	const char *error;	/* first error of the session; "": none */
 	bool adopted;		/* created by an earlier depd and taken over by this one */
+	bool attached;		/* its first process ran already */
+	/* with @attached: time for which this process was stopped, and its number of threads */
+	uint64_t stop_ns;
+	uint32_t stop_threads;
 	uint64_t start_realtime_ns;
 	uint64_t age_ns;
 	uint32_t processes, threads;	/* number so far, including ended ones */

@@ -61,6 +61,10 @@ struct control_ops {
 	/** @follow: *fd receives the session file, opened read-only; the caller closes it */
 	int (*follow)(void *arg, const struct peer *peer, const struct request *r, int *fd,
 		      char *why);
+	/** @open: find the session by its id or by a process; *fd receives a duplicate of the
+	 * session file's descriptor, which the caller closes */
+	int (*open)(void *arg, const struct peer *peer, const struct request *r, uint32_t *id,
+		    int *fd, char *why);
 	int (*launched)(void *arg, const struct peer *peer, const struct request *r, char *why);
 	int (*ended)(void *arg, const struct peer *peer, const struct request *r, char *why);
 	int (*stop)(void *arg, const struct peer *peer, const struct request *r, char *why);

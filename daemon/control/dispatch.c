@@ -227,6 +227,33 @@ out:
 		client_refuse(cl, ret, *why ? why : NULL);
 }
 
+static void handle_open(struct client *cl, const struct request *r)
+{
+	const struct control_ops *ops = &cl->control->ops;
+	struct session_info s = { 0 };
+	char why[CONTROL_WHY] = "";
+	struct strbuf t = { 0 };
+	int fd = -1, ret;
+	uint32_t id = 0;
+
+	ret = ops->open(ops->arg, &cl->peer, r, &id, &fd, why);
+	if (!ret && !ops->find(ops->arg, id, &s))
+		ret = -ENOENT;
+	if (!ret) {
+		response_begin(&t);
+		strbuf_u64(&t, "descriptors", 1);
+		response_session(&t, "session", &s);
+		response_end(&t);
+		ret = client_send_fds(cl, &t, &fd, 1);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (!ret)
+		return;
+	free(strbuf_take(&t));
+	client_refuse(cl, ret, *why ? why : NULL);
+}
+
 /* ---- requests that start recording or change depd ---- */
 
 /* Reserve room for one more entry in cl->made. */
@@ -335,6 +362,9 @@ static void handle_request(struct client *cl, const struct request *r)
 		break;
 	case REQUEST_FOLLOW:
 		handle_follow(cl, r);
+		break;
+	case REQUEST_OPEN:
+		handle_open(cl, r);
 		break;
 	case REQUEST_RECORD:
 		handle_record(cl, r);

@@ -51,15 +51,19 @@ struct parse {
 static const struct field fields[] = {
 	{ "v", KIND_KNOWN, 0, 0, 0, ALL, ALL },
 	{ "op", KIND_KNOWN, 0, 0, 0, ALL, ALL },
-	{ "session", KIND_U32, AT(session), 1, UINT32_MAX, WITH_SESSION, WITH_SESSION },
+	{ "session", KIND_U32, AT(session), 1, UINT32_MAX, WITH_SESSION | OP(OPEN),
+	  WITH_SESSION },
 	{ "argv", KIND_ARGV, 0, 0, 0, OP(RECORD), OP(RECORD) },
 	{ "cwd", KIND_PATH, AT(cwd), 0, PATH_MAX, OP(RECORD), OP(RECORD) },
 	{ "store", KIND_PATH, AT(store), 0, PATH_MAX, OP(RECORD), 0 },
 	{ "options", KIND_OPTIONS, 0, 0, 0, OP(RECORD), 0 },
-	{ "pid", KIND_INT, AT(pid), 1, PID_MAX, OP(LAUNCHED), OP(LAUNCHED) },
+	{ "attach", KIND_BOOL, AT(attach), 0, 0, OP(RECORD), 0 },
+	{ "pid", KIND_INT, AT(pid), 1, PID_MAX, OP(LAUNCHED) | OP(OPEN), OP(LAUNCHED) },
 	{ "native", KIND_BOOL, AT(native), 0, 0, OP(LAUNCHED), 0 },
 	{ "privileged", KIND_BOOL, AT(privileged), 0, 0, OP(LAUNCHED), 0 },
 	{ "why", KIND_TEXT, AT(why), 0, REQUEST_WHY_MAX, OP(LAUNCHED), 0 },
+	{ "stop_ns", KIND_U64, AT(stop_ns), 0, WHOLE_MAX, OP(LAUNCHED), 0 },
+	{ "threads", KIND_U32, AT(threads), 0, PID_MAX, OP(LAUNCHED), 0 },
 	{ "status", KIND_INT, AT(status), 0, 0xffff, OP(ENDED), OP(ENDED) },
 	{ 0 }
 };
@@ -91,7 +95,7 @@ static const char *const op_names[REQUEST_OPS] = {
 	[REQUEST_STATUS] = "status", [REQUEST_SESSIONS] = "sessions",
 	[REQUEST_RECORD] = "record", [REQUEST_LAUNCHED] = "launched",
 	[REQUEST_ENDED] = "ended", [REQUEST_WATCH] = "watch", [REQUEST_STOP] = "stop",
-	[REQUEST_FOLLOW] = "follow",
+	[REQUEST_FOLLOW] = "follow", [REQUEST_OPEN] = "open",
 	[REQUEST_POLICY] = "policy", [REQUEST_RELOAD] = "reload",
 	[REQUEST_USERS] = "users",
 };
@@ -309,7 +313,7 @@ static int take_op(struct parse *p, const cJSON *o)
 		}
 	}
 	return refuse(p, -EINVAL, "the field op must be one of status, sessions, record, launched, "
-		      "ended, watch, follow, stop, policy, reload and users");
+		      "ended, watch, follow, open, stop, policy, reload and users");
 }
 
 /* Check conditions that concern several fields. */
@@ -322,8 +326,13 @@ static int check_whole(struct parse *p)
 	if (r->op == REQUEST_LAUNCHED && r->privileged && !r->native)
 		return refuse(p, -EINVAL, "the field privileged may be true only if native is "
 			      "true");
+	if (r->op == REQUEST_OPEN && !r->session == !r->pid)
+		return refuse(p, -EINVAL, "open needs either the field session or the field pid");
 	if (r->op != REQUEST_RECORD)
 		return 0;
+	if (r->attach && r->transport == REQUEST_KMOD)
+		return refuse(p, -EINVAL, "attach needs rings in shared memory: the transport kmod "
+			      "is not allowed with it");
 	if (r->flags & ADEPT_S_NO_RECORD &&
 	    (r->store || r->max_size ||
 	     r->flags & (ADEPT_S_NULL | ADEPT_S_KEEP_TRANSLATIONS | ADEPT_S_LOG_ALL)))

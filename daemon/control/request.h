@@ -23,6 +23,7 @@ enum request_op {
 	REQUEST_ENDED,		/* the client reports the first process's exit status */
 	REQUEST_WATCH,		/* send events about a session until it has ended */
 	REQUEST_FOLLOW,		/* as WATCH, and send the session file as a read-only descriptor */
+	REQUEST_OPEN,		/* send the session file, so that the client can detach */
 	REQUEST_STOP,		/* stop recording; the programs continue */
 	REQUEST_POLICY,		/* list the rules and their counters */
 	REQUEST_RELOAD,		/* read the configuration again */
@@ -35,7 +36,8 @@ enum request_transport { REQUEST_AUTO, REQUEST_KMOD, REQUEST_SHM };
 /** struct request - a parsed and checked request; owns its strings */
 struct request {
 	enum request_op op;
-	uint32_t session;	/* session id, for LAUNCHED, ENDED, WATCH, FOLLOW and STOP */
+	/* session id, for LAUNCHED, ENDED, WATCH, FOLLOW, STOP, and for OPEN if @pid is 0 */
+	uint32_t session;
 	/* RECORD */
 	char **argv;
 	int argc;
@@ -49,11 +51,16 @@ struct request {
 	enum request_transport transport;
 	bool shared;		/* @group gets read access to the store */
 	uint32_t group;
-	/* LAUNCHED */
+	bool attach;		/* the first process runs already */
+	/* LAUNCHED, OPEN */
 	pid_t pid;
+	/* LAUNCHED */
 	bool privileged;	/* @native is true because the program raises privileges */
 	bool native;		/* the first program runs unrecorded */
 	char *why;		/* why the program runs unrecorded, or NULL */
+	/* cost of an attach: how many threads were stopped, and for how long */
+	uint64_t stop_ns;
+	uint32_t threads;
 	/* ENDED */
 	int status;		/* exit status as from wait(2) */
 };

@@ -92,6 +92,18 @@ static void put_loss(struct strbuf *t, const struct dep_loss *l)
 	strbuf_close(t, '}');
 }
 
+static void put_attach(struct strbuf *t, const struct session_info *s)
+{
+	if (!s->attached) {
+		strbuf_string(t, "attach", NULL);
+		return;
+	}
+	strbuf_open(t, "attach", '{');
+	strbuf_u64(t, "stop_ns", s->stop_ns);
+	strbuf_u64(t, "thread_count", s->stop_threads);
+	strbuf_close(t, '}');
+}
+
 static void put_lag(struct strbuf *t, uint64_t chunks, uint64_t bytes)
 {
 	strbuf_open(t, "lag", '{');
@@ -114,6 +126,7 @@ void response_session(struct strbuf *t, const char *key, const struct session_in
 	strbuf_string(t, "transport", s->transport);
 	strbuf_string(t, "error", s->error);
 	strbuf_bool(t, "is_adopted", s->adopted);
+	put_attach(t, s);
 	put_time(t, "start_realtime_ns", s->start_realtime_ns);
 	strbuf_u64(t, "age_ns", s->age_ns);
 	strbuf_u64(t, "process_count", s->processes);

@@ -170,7 +170,9 @@ static int record(void *arg, const struct peer *peer, const struct request *r, u
 	struct session_config w = {
 		.argv = r->argv, .argc = r->argc, .cwd = r->cwd, .store = r->store,
 		.flags = r->flags, .ring_size = r->ring_size, .max_size = r->max_size,
-		.level = r->level, .aslr = r->aslr, .transport = r->transport,
+		.level = r->level, .aslr = r->aslr, .attach = r->attach,
+		/* The module's rings were never tested with an attach. */
+		.transport = r->attach ? REQUEST_SHM : r->transport,
 		.shared = r->shared, .group = r->group,
 	};
 	struct dep_why reason = { "" };
@@ -228,12 +230,74 @@ static int follow(void *arg, const struct peer *peer, const struct request *r, i
 	return *fd < 0 ? -errno : 0;
 }
 
+static struct session *session_of_process(struct depd *d, const struct peer *peer, pid_t pid,
+					  char *why)
+{
+	struct session *s;
+
+	for (s = d->sessions; s; s = s->next)
+		if ((!peer->uid || peer->uid == s->owner.uid) && s->collector &&
+		    dep_collector_records(s->collector, pid))
+			return s;
+	snprintf(why, CONTROL_WHY, "process %d is in no session of yours", pid);
+	return NULL;
+}
+
+/*
+ * A process that can write the session file controls the session's processes.  So the client must
+ * have all privileges that they have, and not only the same user.
+ */
+static int check_control(const struct session *s, const struct peer *peer, char *why)
+{
+	struct dep_why reason = { "its privileges differ from those of the session" };
+	struct dep_base base;
+	int ret;
+
+	ret = dep_base_peer(&base, &(struct dep_peer){ peer->pid, peer->uid, peer->gid,
+							 peer->pidfd }, &reason);
+	if (!ret && dep_base_covers(&base, &s->target.base))
+		return 0;
+	snprintf(why, CONTROL_WHY, "depctl is not permitted to control session %u: %.300s", s->id,
+		 reason.text);
+	return ret ? ret : -EPERM;
+}
+
+static int open_session(void *arg, const struct peer *peer, const struct request *r, uint32_t *id,
+			int *fd, char *why)
+{
+	struct session *s;
+	int ret;
+
+	if (!in_our_pid_namespace(peer)) {
+		snprintf(why, CONTROL_WHY, "this depd is in another pid namespace than depctl");
+		return -EXDEV;
+	}
+	s = r->pid ? session_of_process(arg, peer, r->pid, why) :
+		     own_session(arg, peer, r->session, why);
+	if (!s)
+		return -ENOENT;
+	if (s->state == SESSION_ENDED) {
+		snprintf(why, CONTROL_WHY, "session %u has ended", s->id);
+		return -EALREADY;
+	}
+	ret = check_control(s, peer, why);
+	if (ret)
+		return ret;
+	*id = s->id;
+	*fd = fcntl(s->ring.fd, F_DUPFD_CLOEXEC, 3);
+	return *fd < 0 ? -errno : 0;
+}
+
 static int launched(void *arg, const struct peer *peer, const struct request *r, char *why)
 {
 	struct session *s = own_session(arg, peer, r->session, why);
 
 	if (!s)
 		return -ENOENT;
+	if (s->attached && !s->launched) {
+		s->stop_ns = r->stop_ns;
+		s->stop_threads = r->threads;
+	}
 	session_launched(s, r->pid, r->native, r->privileged, r->why);
 	return 0;
 }
@@ -302,7 +366,7 @@ struct control_ops ops_of(struct depd *d)
 	return (struct control_ops){
 		.info = info, .session = nth_session, .account = account,
 		.find = find, .record = record,
-		.follow = follow,
+		.follow = follow, .open = open_session,
 		.launched = launched, .ended = ended, .stop = stop, .reload = reload,
 		.policy_text = policy_text, .gone = gone, .arg = d,
 	};

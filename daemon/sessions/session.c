@@ -128,7 +128,8 @@ static int fill_in(struct session *s, const struct session_config *w)
 	s->rule = strdup(w->rule ? w->rule : "");
 	s->max_size = w->max_size;
 	s->level = w->level;
-	s->has_client = !w->rule;
+	s->attached = w->attach;
+	s->has_client = !w->rule && !w->attach;
 	s->start_ns = loop_now();
 	s->start_realtime_ns = realtime_ns();
 	return s->store && s->command && s->rule ? 0 : -ENOMEM;

@@ -27,6 +27,7 @@ struct session_config {
 	uint64_t ring_size, max_size;
 	int level;
 	bool aslr;
+	bool attach;		/* the client attaches to a running process */
 	enum request_transport transport;
 	bool shared;		/* @group gets read access to the store */
 	gid_t group;

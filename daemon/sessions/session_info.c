@@ -45,6 +45,7 @@ void session_info(struct session *s, struct session_info *out)
 		.store = s->store, .command = s->command, .rule = s->rule,
 		.transport = s->flags & ADEPT_S_MODULE ? "kmod" : "shm",
 		.error = s->error, .adopted = s->adopted,
+		.attached = s->attached, .stop_ns = s->stop_ns, .stop_threads = s->stop_threads,
 		.start_realtime_ns = s->start_realtime_ns,
 		.age_ns = loop_now() - s->start_ns,
 		.processes = s->last.processes, .threads = s->last.threads,

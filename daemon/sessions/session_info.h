@@ -53,6 +53,10 @@ struct session {
 	pid_t attaching;	/* process stopped at exec, being attached for a rule; 0: none */
 	int status;			/* exit status of the first process; -1: unknown */
 	bool has_client;	/* a client will report the exit status of the first process */
+	bool attached;		/* the first process is not a client's child, but ran already */
+	/* with @attached: time for which this process was stopped, and its number of threads */
+	uint64_t stop_ns;
+	uint32_t stop_threads;
 	bool exit_reported;		/* the exit status has been reported */
 	bool launched;
 	bool begun;		/* creation is complete; clients can know the session */

@@ -15,7 +15,7 @@
 #include "state_file.h"
 
 #define FILE_MAGIC	0x1e55105450454401ull
-#define FILE_VERSION	3u
+#define FILE_VERSION	4u
 #define TEXT_MAX	4096
 
 /* Content of the state file, which is mapped. */
@@ -27,7 +27,7 @@ struct session_file {
 	uint32_t flags;
 	uint64_t max_size;
 	int32_t level;
-	uint32_t has_client;
+	uint32_t has_client, attached, pad;
 	uint64_t start_ns, start_realtime_ns;
 	struct user owner;
 	struct dep_session_saved saved;
@@ -37,7 +37,8 @@ struct session_file {
 	uint32_t launched, exit_reported;
 	int32_t status;
 	uint32_t state, cause;
-	uint32_t begun, unused;
+	uint32_t begun, stop_threads;
+	uint64_t stop_ns;
 	uint64_t store_dev, store_ino;
 	struct dep_base base;
 	struct session_totals totals;
@@ -91,6 +92,7 @@ int file_create(struct session_file **out, const struct session *s)
 	f->max_size = s->max_size;
 	f->level = s->level;
 	f->has_client = s->has_client;
+	f->attached = s->attached;
 	f->start_ns = s->start_ns;
 	f->start_realtime_ns = s->start_realtime_ns;
 	f->owner = s->owner;
@@ -141,6 +143,7 @@ int file_open(struct session_file **out, struct session *s, struct dep_session_s
 	s->max_size = f->max_size;
 	s->level = f->level;
 	s->has_client = f->has_client;
+	s->attached = f->attached;
 	s->start_ns = f->start_ns;
 	s->start_realtime_ns = f->start_realtime_ns;
 	s->owner = f->owner;
@@ -150,6 +153,8 @@ int file_open(struct session_file **out, struct session *s, struct dep_session_s
 	s->status = f->status;
 	s->cause = f->cause;
 	s->begun = f->begun;
+	s->stop_threads = f->stop_threads;
+	s->stop_ns = f->stop_ns;
 	s->store_dev = f->store_dev;
 	s->store_ino = f->store_ino;
 	s->target.base = f->base;
@@ -174,6 +179,8 @@ void file_update(struct session_file *f, struct session *s)
 	f->state = s->state;
 	f->cause = s->cause;
 	f->begun = s->begun;
+	f->stop_threads = s->stop_threads;
+	f->stop_ns = s->stop_ns;
 	f->store_dev = s->store_dev;
 	f->store_ino = s->store_ino;
 	/* Write the base privileges once; set `known` last: a partial base must not be used. */

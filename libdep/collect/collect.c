@@ -183,6 +183,16 @@ bool dep_collector_busy(const struct dep_collector *c, pid_t pid)
 	return false;
 }
 
+bool dep_collector_records(const struct dep_collector *c, pid_t pid)
+{
+	u32 i;
+
+	for (i = 0; i < c->nslots; i++)
+		if (c->procs[i].open && !c->procs[i].dying && c->procs[i].pid == (u32)pid)
+			return true;
+	return false;
+}
+
 void dep_collector_child_gone(struct dep_collector *c)
 {
 	c->child_gone = true;

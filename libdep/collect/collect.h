@@ -278,6 +278,8 @@ void dep_collector_free(struct dep_collector *c);
 
 /** dep_collector_busy() - true if an execve of @pid is followed: it may be in a ptrace stop */
 bool dep_collector_busy(const struct dep_collector *c, pid_t pid);
+/** dep_collector_records() - true if process @pid is recorded, and has not ended */
+bool dep_collector_records(const struct dep_collector *c, pid_t pid);
 
 /** dep_collector_child_ended() - true if the launched child has been reaped */
 bool dep_collector_child_ended(const struct dep_collector *c);

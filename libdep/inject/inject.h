@@ -79,6 +79,13 @@ int dep_base_self(struct dep_base *base, struct dep_why *why);
  */
 int dep_base_peer(struct dep_base *base, const struct dep_peer *peer, struct dep_why *why);
 
+/**
+ * dep_base_covers() - has a process with privileges @has all those of @needs, and the same ids?
+ *
+ * Privileges that are not known are covered by none.
+ */
+bool dep_base_covers(const struct dep_base *has, const struct dep_base *needs);
+
 /** dep_proc_open() - open the /proc directory of a process or thread; returns it or -errno */
 int dep_proc_open(pid_t pid);
 /** dep_proc_file() - open a file in the directory @proc for reading; NULL and errno on failure */

@@ -472,3 +472,11 @@ int dep_base_peer(struct dep_base *base, const struct dep_peer *peer, struct dep
 		close(pidfd);
 	return err;
 }
+
+bool dep_base_covers(const struct dep_base *has, const struct dep_base *needs)
+{
+	return has->known && needs->known && !memcmp(has->uid, needs->uid, sizeof(has->uid)) &&
+	       !memcmp(has->gid, needs->gid, sizeof(has->gid)) && has->ns_dev == needs->ns_dev &&
+	       has->ns_ino == needs->ns_ino && !(needs->caps & ~has->caps) &&
+	       !strcmp(has->label, needs->label);
+}

@@ -42,11 +42,12 @@ static void say_garbage(int sock)
 static void say_request(int sock)
 {
 	static const char *const op[] = { "status", "sessions", "users", "policy", "reload",
-					  "watch", "stop", "ended", "launched", "follow" };
+					  "watch", "stop", "ended", "launched", "follow",
+					  "open" };
 	char text[512];
 	int n = snprintf(text, sizeof(text),
 			 "{\"v\":1,\"op\":\"%s\",\"session\":%llu,\"status\":%llu,\"pid\":%llu}\n",
-			 op[below(10)], (unsigned long long)below(300) + 1,
+			 op[below(11)], (unsigned long long)below(300) + 1,
 			 (unsigned long long)below(3) * 256, (unsigned long long)below(40000) + 1);
 
 	/* Sometimes only half of it. */

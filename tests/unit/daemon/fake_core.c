@@ -141,6 +141,18 @@ static int follow(void *arg, const struct peer *peer, const struct request *r, i
 	return *fd < 0 ? -errno : 0;
 }
 
+static int open_session(void *arg, const struct peer *peer, const struct request *r, uint32_t *id,
+			int *fd, char *why)
+{
+	struct fake_core *f = arg;
+
+	*id = r->session ? r->session : f->nsessions;
+	if (!own_session(f, peer, *id, why))
+		return -ENOENT;
+	*fd = dup(f->descriptor[0]);
+	return *fd < 0 ? -errno : 0;
+}
+
 static int launched(void *arg, const struct peer *peer, const struct request *r, char *why)
 {
 	struct session_info *s = own_session(arg, peer, r->session, why);
@@ -212,7 +224,7 @@ struct control_ops fake_core_ops(struct fake_core *f)
 {
 	return (struct control_ops){
 		.info = info, .session = session, .find = find, .record = record,
-		.follow = follow,
+		.follow = follow, .open = open_session,
 		.launched = launched, .ended = ended, .stop = stop, .reload = reload,
 		.policy_text = policy_text, .gone = gone, .arg = f,
 	};

@@ -43,6 +43,7 @@ void expect(const char *answer, const char *what);
 
 void test_record(void **state);
 void test_follow(void **state);
+void test_open(void **state);
 void test_record_fails(void **state);
 void test_gone(void **state);
 void test_events(void **state);

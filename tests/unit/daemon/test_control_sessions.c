@@ -70,6 +70,35 @@ void test_follow(void **state)
 	wait_clients(0);
 }
 
+/* Who opens a session gets its file, but no events. */
+void test_open(void **state)
+{
+	int maker = client_connect(server.path), fd = client_connect(server.path), fds[2];
+	char text[5] = "";
+
+	(void)state;
+	send_line(maker, RECORD);
+	expect(read_line(maker, fds), "\"id\":1");
+	close(fds[0]);
+	close(fds[1]);
+	send_line(fd, "{\"v\":1,\"op\":\"open\",\"session\":9}");
+	expect(read_line(fd, fds), "\"error\":\"ENOENT\"");
+	assert_int_equal(fds[0], -1);
+	send_line(fd, "{\"v\":1,\"op\":\"open\",\"pid\":5}");
+	expect(read_line(fd, fds), "\"ok\":true,\"descriptors\":1,\"session\":{\"id\":1,");
+	assert_true(fds[0] >= 0);
+	assert_int_equal(fds[1], -1);
+	assert_int_equal(pread(fds[0], text, 4, 0), 4);
+	assert_string_equal(text, "file");
+	close(fds[0]);
+	assert_string_equal(ask(maker, "{\"v\":1,\"op\":\"ended\",\"session\":1,\"status\":0}"),
+			    OK);
+	expect(ask(fd, STATUS), "\"depd\":");
+	close(fd);
+	close(maker);
+	wait_clients(0);
+}
+
 void test_record_fails(void **state)
 {
 	int fd = client_connect(server.path), fds[2];

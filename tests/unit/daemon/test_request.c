@@ -123,6 +123,34 @@ static void test_record(void **state)
 	request_free(&r);
 }
 
+static void test_attach(void **state)
+{
+	(void)state;
+	good("{\"v\":1,\"op\":\"record\",\"argv\":[\"a\"],\"cwd\":\"/\",\"store\":\"/x\","
+	     "\"attach\":true}");
+	assert_true(r.attach);
+	request_free(&r);
+	good("{\"v\":1,\"op\":\"launched\",\"session\":1,\"pid\":7,\"stop_ns\":8500000,"
+	     "\"threads\":3}");
+	assert_int_equal(r.stop_ns, 8500000);
+	assert_int_equal(r.threads, 3);
+	request_free(&r);
+	good("{\"v\":1,\"op\":\"open\",\"pid\":7}");
+	assert_int_equal(r.pid, 7);
+	request_free(&r);
+	good("{\"v\":1,\"op\":\"open\",\"session\":7}");
+	assert_int_equal(r.session, 7);
+	request_free(&r);
+	refused(-EINVAL, "either the field session or", "{\"v\":1,\"op\":\"open\"}");
+	refused(-EINVAL, "either the field session or",
+		"{\"v\":1,\"op\":\"open\",\"session\":7,\"pid\":7}");
+	refused(-EINVAL, "attach needs rings in shared memory",
+		"{\"v\":1,\"op\":\"record\",\"argv\":[\"a\"],\"cwd\":\"/\",\"store\":\"/x\","
+		"\"attach\":true,\"options\":{\"transport\":\"kmod\"}}");
+	refused(-EINVAL, "stop_ns must be", "{\"v\":1,\"op\":\"launched\",\"session\":1,\"pid\":7,"
+		"\"stop_ns\":-1}");
+}
+
 static void test_no_json(void **state)
 {
 	(void)state;
@@ -329,7 +357,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain), cmocka_unit_test(test_record),
-		cmocka_unit_test(test_no_json), cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_attach), cmocka_unit_test(test_no_json),
+		cmocka_unit_test(test_fields),
 		cmocka_unit_test(test_numbers), cmocka_unit_test(test_record_refused),
 		cmocka_unit_test(test_limits), cmocka_unit_test(test_short_why),
 		cmocka_unit_test(test_random),
