@@ -206,6 +206,7 @@ suite memory 300 sh tests/memory.sh
 suite children 480 bash tests/children.sh
 suite terminal 300 /usr/bin/python3 tests/terminal.py "$DEPCTL"
 suite daemon 1200 bash tests/daemon.sh
+suite attach-depd 300 bash tests/attach_depd.sh
 suite share 300 bash tests/share.sh
 suite temporary 300 bash tests/temporary.sh
 suite depd-gone 300 bash tests/depd_gone.sh

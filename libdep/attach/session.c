@@ -3,7 +3,8 @@
  * Find the session file of a recorded process.
  *
  * It is a memfd, without a name by which it could be opened.  Root opens the process's mapping of
- * it in /proc/PID/map_files.  Others open a descriptor of the recorder, which has the file open.
+ * it in /proc/PID/map_files.  Others open a descriptor of the recorder, which has the file open, or
+ * ask the recorder for one.
  *
  * What the process maps and has in its slot may be anything; the file must be sealed against
  * shrinking, and its header is checked.
@@ -24,14 +25,19 @@
 
 static const char name[] = "/memfd:" ADEPT_SESSION_NAME " (deleted)";
 
+static int not_recorded(pid_t pid, struct dep_why *why)
+{
+	return dep_inject_error(why, ESRCH, "Process %d is not being recorded.", pid);
+}
+
 /** struct mapping - a mapping of a session file */
 struct mapping {
 	unsigned long long start, end, inode;
 	unsigned int major, minor;
 };
 
-/* The mapping of the session's beginning. */
-static bool find_mapping(int proc, struct mapping *m)
+/* The mapping of the session's beginning.  Return: 0 or a negative errno. */
+static int find_mapping(int proc, pid_t pid, struct mapping *m, struct dep_why *why)
 {
 	FILE *f = dep_proc_file(proc, "maps");
 	unsigned long long offset;
@@ -39,14 +45,21 @@ static bool find_mapping(int proc, struct mapping *m)
 	char *line = NULL;
 	size_t room = 0;
 
-	while (f && !found && getline(&line, &room, f) > 0)
+	if (!f)
+		return dep_inject_error(why, EPERM, "Process %d belongs to another user or is "
+					"protected; root can detach from it.", pid);
+	while (!found && getline(&line, &room, f) > 0)
 		found = strstr(line, name) &&
 			sscanf(line, "%llx-%llx %*s %llx %x:%x %llu", &m->start, &m->end, &offset,
 			       &m->major, &m->minor, &m->inode) == 6 && !offset;
 	free(line);
-	if (f)
-		fclose(f);
-	return found;
+	fclose(f);
+	return found ? 0 : not_recorded(pid, why);
+}
+
+static bool is_file(const struct dep_target *t, const struct mapping *m)
+{
+	return t->ino == m->inode && major(t->dev) == m->major && minor(t->dev) == m->minor;
 }
 
 static int open_mapping(int proc, const struct mapping *m)
@@ -153,10 +166,10 @@ static int find_slot(struct dep_found *f, pid_t pid, struct dep_why *why)
 static int open_session(int proc, pid_t pid, struct dep_why *why)
 {
 	struct mapping m;
-	int fd;
+	int fd, err = find_mapping(proc, pid, &m, why);
 
-	if (!find_mapping(proc, &m))
-		return dep_inject_error(why, ESRCH, "Process %d is not being recorded.", pid);
+	if (err)
+		return err;
 	fd = open_mapping(proc, &m);
 	if (fd < 0)
 		fd = open_of_recorder(&m);
@@ -178,15 +191,55 @@ int dep_session_find(struct dep_found *f, pid_t pid, struct dep_why *why)
 	close(proc);
 	if (fd < 0)
 		return fd;
-	err = map_session(f, fd, why);
-	if (err) {
-		close(fd);
+	err = dep_session_use_file(f, fd, why);
+	if (err)
 		return err;
-	}
 	err = find_slot(f, pid, why);
 	if (err)
 		dep_session_close(f);
 	return err;
+}
+
+int dep_session_use_file(struct dep_found *f, int fd, struct dep_why *why)
+{
+	int err;
+
+	memset(f, 0, sizeof(*f));
+	err = map_session(f, fd, why);
+	if (!err)
+		return 0;
+	close(fd);
+	f->target.fd = -1;
+	return err;
+}
+
+int dep_session_process(struct dep_found *f, pid_t pid, struct dep_why *why)
+{
+	int proc = dep_proc_open(pid);
+	struct mapping m;
+	int err;
+
+	if (proc < 0)
+		return dep_inject_error(why, ESRCH, "There is no process %d.", pid);
+	/* The slots are writable for all processes of the session: trust the mapping only. */
+	err = find_mapping(proc, pid, &m, why);
+	close(proc);
+	if (!err && !is_file(&f->target, &m))
+		err = not_recorded(pid, why);
+	return err ? err : find_slot(f, pid, why);
+}
+
+pid_t dep_session_each(const struct dep_found *f, u32 i)
+{
+	const struct adept_proc *p;
+
+	if (i >= f->target.layout.nprocs)
+		return -1;
+	p = slot_at(f, i);
+	if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != ADEPT_SLOT_LIVE ||
+	    __atomic_load_n(&p->leave, __ATOMIC_RELAXED) != ADEPT_LEAVE_NONE)
+		return 0;
+	return (pid_t)__atomic_load_n(&p->pid, __ATOMIC_RELAXED);
 }
 
 bool dep_session_left(const struct dep_found *f, pid_t pid)

@@ -181,8 +181,9 @@ _depctl()
 		fi
 		return
 		;;
-	attach) options="--output --for --last --quiet --dry --json --help" ;;
-	detach) options="--quiet --help" ;;
+	attach) options="--output --for --last --background --alone --socket --quiet --dry --json
+		--help" ;;
+	detach) options="--session --socket --quiet --help" ;;
 	ls) options="--modules --json --help" ;;
 	info) options="--formats --quick --json --jobs --help" ;;
 	dump) options="--refs --blocks --events --timestamps --functions --segments --fragments --log

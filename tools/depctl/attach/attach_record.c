@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Record a running process, with the collector of depctl record. */
+/* Record a running process, by the means of depctl record. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,6 @@ int attach_record(struct record_options *o, pid_t pid)
 	int ret;
 
 	o->pid = pid;
-	o->alone = true;
 	/* The module's rings were never tested with an attach. */
 	o->transport = TRANSPORT_SHM;
 	ret = read_command(o, pid);
@@ -55,7 +54,7 @@ int attach_record(struct record_options *o, pid_t pid)
 		warn("the command line of process %d cannot be read: %s", pid, strerror(-ret));
 		return EXIT_FAILURE;
 	}
-	ret = record_here(o, NULL, &r);
+	ret = record_anywhere(o, NULL, &r);
 	signals_end();
 	return ret || r.failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -7,7 +7,8 @@
 /**
  * attach_record() - record a running process
  *
- * Records until the process ends, a signal asks depctl to end, or o->for_ns has passed.
+ * Records until the process ends, a signal asks depctl to end, or o->for_ns has passed; with
+ * o->background, returns when depd records the process.
  *
  * Return: exit status of depctl.
  */

@@ -12,7 +12,7 @@
 #include "tools/depctl/record/record.h"
 #include "attach_record.h"
 
-enum { OPT_DRY = OPT_JSON + 1, OPT_FOR, OPT_LAST };
+enum { OPT_DRY = OPT_JSON + 1, OPT_FOR, OPT_LAST, OPT_ALONE, OPT_DEPD, OPT_BACKGROUND };
 
 struct attach {
 	pid_t pid;
@@ -27,12 +27,35 @@ static const struct argp_option options[] = {
 	  "natively", 1 },
 	{ "last", OPT_LAST, "SIZE|TIME", 0, "Keep only the newest SIZE (such as 64M) or TIME (30s, "
 	  "5m) of the recording, in memory, and store it at the end", 1 },
+	{ "background", OPT_BACKGROUND, NULL, 0, "Return when depd records the process, and print "
+	  "session and store; `depctl detach' ends the recording", 1 },
+	{ "alone", OPT_ALONE, NULL, 0, "Do not use depd, even if it runs", 1 },
+	{ "socket", OPT_DEPD, "PATH", 0, "Socket of depd", 1 },
 	{ "quiet", 'q', NULL, 0, "No summary at the end", 1 },
 	{ "dry", OPT_DRY, NULL, 0, "Record nothing: stop the threads, resume them at once, and "
 	  "print what was found", 2 },
 	{ "json", OPT_JSON, NULL, 0, "With --dry, print JSON", 2 },
 	{ 0 }
 };
+
+static void check_options(const struct attach *a, struct argp_state *state)
+{
+	const struct record_options *o = &a->record;
+
+	if (a->json && !a->dry)
+		argp_error(state, "--json needs --dry");
+	if (a->dry && (o->dir || o->for_ns || o->quiet || o->background || o->alone || o->socket ||
+		       o->last_bytes))
+		argp_error(state, "--dry records nothing: it excludes -o, --for, --last, -q, "
+			   "--background, --alone and --socket");
+	if (o->background && (o->for_ns || o->alone || o->last_bytes))
+		argp_error(state, "--background needs depd, which does not detach: it excludes "
+			   "--for, --last and --alone");
+	if (o->last_bytes && o->socket)
+		argp_error(state, "--last keeps records in a collector of depctl: it excludes "
+			   "--socket");
+	last_check(o, state);
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -54,6 +77,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_LAST:
 		last_parse(&a->record, arg, state);
 		break;
+	case OPT_BACKGROUND:
+		a->record.background = true;
+		break;
+	case OPT_ALONE:
+		a->record.alone = true;
+		break;
+	case OPT_DEPD:
+		a->record.socket = arg;
+		break;
 	case OPT_DRY:
 		a->dry = true;
 		break;
@@ -61,13 +93,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->json = true;
 		break;
 	case ARGP_KEY_END:
-		if (a->json && !a->dry)
-			argp_error(state, "--json needs --dry");
-		if (a->dry && (a->record.dir || a->record.for_ns || a->record.quiet ||
-			       a->record.last_bytes))
-			argp_error(state, "--dry records nothing: it excludes -o, --for, --last "
-				   "and -q");
-		last_check(&a->record, state);
+		check_options(a, state);
+		a->record.alone |= a->record.last_bytes != 0;
 		/* fall through */
 	default:
 		return parse_pid(key, arg, state, &a->pid);

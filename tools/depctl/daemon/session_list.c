@@ -99,9 +99,22 @@ static const struct table_column columns[] = {
 	{ "stored", TABLE_RIGHT },
 	{ "lag", TABLE_RIGHT },
 	{ "command", TABLE_TEXT },
+	{ "", TABLE_NOTE },	/* attach */
 	{ "", TABLE_NOTE },	/* losses */
 	{ "", TABLE_NOTE },	/* error */
 };
+
+/* How a process that ran already was attached to; nothing for other sessions. */
+static void put_attach(struct table *t, const cJSON *attach)
+{
+	double threads = client_number(attach, "thread_count");
+
+	if (threads <= 0)
+		table_cell(t, "%s", "");
+	else
+		table_cell(t, "attached to: %.0f thread%s stopped for %.3f ms", threads,
+			   threads == 1 ? "" : "s", client_number(attach, "stop_ns") / 1e6);
+}
 
 static void put_session(struct table *t, const cJSON *s)
 {
@@ -121,6 +134,7 @@ static void put_session(struct table *t, const cJSON *s)
 	table_cell(t, "%s", human_size(client_number(s, "stored_bytes"), buf));
 	table_cell(t, "%s", human_size(client_number(lag, "bytes"), buf));
 	table_cell(t, "%s%s%s", client_string(s, "command"), *store ? " -> " : "", store);
+	put_attach(t, cJSON_GetObjectItemCaseSensitive(s, "attach"));
 	table_cell(t, "%s%s", is_loss(loss) ? "lost: " : "", is_loss(loss) ? lost : "");
 	table_cell(t, "%s%s", *error ? "error: " : "", error);
 }

@@ -16,9 +16,8 @@
 #include "tools/depctl/depctl.h"
 #include "record.h"
 
-/* Record through depd if depd runs; without depd, or with --alone, by a collector process. */
-static int record(const struct record_options *o, const struct dep_caller_state *native,
-		  struct recorded *out)
+int record_anywhere(const struct record_options *o, const struct dep_caller_state *native,
+		    struct recorded *out)
 {
 	struct client c = { .fd = -1 };
 	int ret;
@@ -31,8 +30,9 @@ static int record(const struct record_options *o, const struct dep_caller_state 
 		client_close(&c);
 		return ret == RECORD_ELSEWHERE ? record_here(o, native, out) : ret;
 	}
-	if (o->socket || ret != -ENOENT) {
-		warn("%s%s", c.why, o->socket ? "" : "; use --alone to record without depd");
+	if (o->socket || o->background || ret != -ENOENT) {
+		warn("%s%s", c.why, o->socket || o->background ? "" :
+		     "; use --alone to record without depd");
 		return 1;
 	}
 	return record_here(o, native, out);
@@ -90,7 +90,7 @@ int cmd_record(int argc, char **argv)
 	}
 	record_options_parse(&o, argc, argv);
 	ret = o.races ? record_races_begin(&races, &o) : 0;
-	ret = ret ? 1 : record(&o, &native, &r);
+	ret = ret ? 1 : record_anywhere(&o, &native, &r);
 	dep_caller_state_free(&native);
 	status = own = exit_status(ret, &r);
 	if (o.races) {

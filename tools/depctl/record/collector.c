@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -57,45 +56,14 @@ static uint64_t clock_ns(clockid_t clock)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* The directory of a process that is attached to, or of this one. */
-static bool find_cwd(pid_t pid, char *cwd, size_t size)
-{
-	char link[32];
-	ssize_t n;
-
-	if (!pid)
-		return getcwd(cwd, size) != NULL;
-	snprintf(link, sizeof(link), "/proc/%d/cwd", pid);
-	n = readlink(link, cwd, size - 1);
-	if (n < 0)
-		return false;
-	cwd[n] = '\0';
-	return true;
-}
-
-static unsigned long personality_of(pid_t pid)
-{
-	unsigned long how = 0;
-	char path[40];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/personality", pid);
-	f = fopen(path, "re");
-	if (f && fscanf(f, "%lx", &how) != 1)
-		how = 0;
-	if (f)
-		fclose(f);
-	return how;
-}
-
 static int make_store(struct record *r)
 {
 	char cwd[PATH_MAX];
-	unsigned long how;
 	struct dep_meta meta = {
 		.argc = r->o.argc,
 		.argv = r->o.argv,
-		.cwd = find_cwd(r->o.pid, cwd, sizeof(cwd)) ? cwd : "?",
+		.cwd = record_cwd(r->o.pid, cwd, sizeof(cwd)) ? cwd : "?",
+		.aslr = record_aslr(&r->o),
 		.session_flags = r->o.flags,
 		.chunk_size = r->session.layout.chunk_size,
 		.nchunks = r->session.layout.nchunks,
@@ -108,8 +76,6 @@ static int make_store(struct record *r)
 	};
 	int ret, level;
 
-	how = r->o.pid ? personality_of(r->o.pid) : (unsigned long)personality(0xffffffff);
-	meta.aslr = !r->o.no_aslr && !(how & ADDR_NO_RANDOMIZE);
 	if (!*r->dir)
 		return 0;
 	level = r->o.level ? r->o.level : r->o.temporary ? DEP_LEVEL_QUICK : 0;

@@ -2,7 +2,6 @@
 /* The end of a recording that began with an attach: detach from all processes of the session. */
 #include <stdint.h>
 
-#include "libdep/attach/attach.h"
 #include "tools/depctl/depctl.h"
 #include "record.h"
 

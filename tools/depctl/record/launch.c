@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libdep/attach/attach.h"
 #include "tools/depctl/depctl.h"
 #include "record.h"
 
@@ -56,16 +55,16 @@ static int launch(struct record_launch *l, const struct record_options *o,
 
 static int attach(struct record_launch *l, const struct record_options *o)
 {
-	struct dep_attach_cost cost;
+	const struct dep_attach_cost *cost = &l->cost;
 	int ret;
 
-	ret = dep_attach_running(&l->target, o->pid, &l->child, &cost, &l->native);
+	ret = dep_attach_running(&l->target, o->pid, &l->child, &l->cost, &l->native);
 	if (ret)
 		warn("%s", *l->native.text ? l->native.text : strerror(-ret));
 	else if (!o->quiet)
-		warn("recording process %d: %u thread%s stopped for %.3f ms; Ctrl-C ends the "
-		     "recording", o->pid, cost.threads, cost.threads == 1 ? "" : "s",
-		     (double)cost.stop_ns / 1e6);
+		warn("recording process %d: %u thread%s stopped for %.3f ms; %s ends the recording",
+		     o->pid, cost->threads, cost->threads == 1 ? "" : "s",
+		     (double)cost->stop_ns / 1e6, o->background ? "`depctl detach'" : "Ctrl-C");
 	return ret;
 }
 

@@ -11,7 +11,7 @@
 
 #include <dep/store.h>
 
-#include "libdep/inject/inject.h"
+#include "libdep/attach/attach.h"
 #include "tools/depctl/races/races.h"
 
 /** struct record_options - the command line of depctl record */
@@ -30,6 +30,7 @@ struct record_options {
 	enum transport { TRANSPORT_AUTO, TRANSPORT_KMOD, TRANSPORT_SHM } transport;
 	bool no_aslr, quiet;
 	bool alone;		/* do not use depd */
+	bool background;	/* with @pid: return when depd records it; needs depd */
 	const char *socket;	/* socket of depd; NULL: the default */
 	bool races;		/* search for races; @how has the options of the search */
 	bool live;		/* with @races: also report each suspected race at once */
@@ -92,6 +93,9 @@ struct recorded {
  */
 int record_here(const struct record_options *o, const struct dep_caller_state *native,
 		struct recorded *out);
+/** record_anywhere() - record through depd if it runs and @o allows it, or else without it */
+int record_anywhere(const struct record_options *o, const struct dep_caller_state *native,
+		    struct recorded *out);
 #define RECORD_ELSEWHERE	2
 
 /**
@@ -112,6 +116,7 @@ struct record_launch {
 	size_t size;
 	struct dep_target target;
 	struct dep_injected child;
+	struct dep_attach_cost cost;	/* of an attach */
 	struct dep_why native;	/* reason why the child runs natively, if it does */
 	int not_run;		/* as in struct recorded */
 };
@@ -131,9 +136,14 @@ int record_launch(struct record_launch *l, const struct record_options *o,
 
 void record_launch_end(struct record_launch *l);
 
-/* ---- detach.c ---- */
+/* ---- running.c ---- */
 
-struct dep_detached;
+/** record_cwd() - get the working directory of process @pid, or of this one if @pid is 0 */
+bool record_cwd(pid_t pid, char *cwd, size_t size);
+/** record_aslr() - will the process to be recorded have, or has it, address space randomisation? */
+bool record_aslr(const struct record_options *o);
+
+/* ---- detach.c ---- */
 
 /** report_detached() - print what a detach has done; @quiet: only what went wrong */
 void report_detached(pid_t pid, const struct dep_detached *d, bool quiet);

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A recording that depd collects: depctl launches the command, passes signals to it, and reports
- * its wait status to depd.
+ * its wait status to depd.  Or it attaches to a process, and detaches from it at the end.
  */
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/personality.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,6 +36,10 @@ struct remote {
 	struct record_launch launch;
 	struct adept_session *page;	/* first page of the session file; NULL: not mapped */
 	int fd, ring_fd;
+	int pidfd;		/* process that is attached to; -1: none */
+	uint64_t stop_ms;	/* time when the recording ends; 0: no limit */
+	bool detaching;		/* the processes leave the engine, or have left it */
+	int failed;		/* number of processes that could not be detached from */
 	bool connected, warned_launched, child_ended, ended, warned_error;
 	int status;
 	uint64_t child_ended_ms;
@@ -80,8 +85,7 @@ static cJSON *options_json(const struct record_options *o)
 		cJSON_AddNumberToObject(j, "level", o->level);
 	if (o->shared)
 		cJSON_AddNumberToObject(j, "share", o->group);
-	cJSON_AddBoolToObject(j, "aslr", !o->no_aslr &&
-			      !(personality(0xffffffff) & ADDR_NO_RANDOMIZE));
+	cJSON_AddBoolToObject(j, "aslr", record_aslr(o));
 	cJSON_AddStringToObject(j, "transport", transport[o->transport]);
 	return j;
 }
@@ -89,11 +93,16 @@ static cJSON *options_json(const struct record_options *o)
 static cJSON *record_request(const struct remote *r, const char *cwd)
 {
 	cJSON *q = client_request("record", 0);
-	char store[2 * PATH_MAX];
+	char store[2 * PATH_MAX], dir[PATH_MAX];
 
+	/* A process can be in a directory that has no path here. */
+	if (!record_cwd(r->o->pid, dir, sizeof(dir)) || *dir != '/')
+		snprintf(dir, sizeof(dir), "/");
 	cJSON_AddItemToObject(q, "argv", cJSON_CreateStringArray((const char *const *)r->o->argv,
 								  r->o->argc));
-	cJSON_AddStringToObject(q, "cwd", cwd);
+	cJSON_AddStringToObject(q, "cwd", dir);
+	if (r->o->pid)
+		cJSON_AddTrueToObject(q, "attach");
 	if (*r->dir) {
 		snprintf(store, sizeof(store), "%s%s%s", *r->dir == '/' ? "" : cwd,
 			 *r->dir == '/' ? "" : "/", r->dir);
@@ -101,6 +110,12 @@ static cJSON *record_request(const struct remote *r, const char *cwd)
 	}
 	cJSON_AddItemToObject(q, "options", options_json(r->o));
 	return q;
+}
+
+/* May the recording not be made without depd? */
+static bool needs_depd(const struct record_options *o)
+{
+	return o->socket || o->background;
 }
 
 /*
@@ -130,7 +145,7 @@ static int ask_for_session(struct remote *r, const char *cwd)
 		client_close(r->c);
 		nanosleep(&pause, NULL);
 	}
-	if (ret == -EXDEV && !r->o->socket)
+	if (ret == -EXDEV && !needs_depd(r->o))
 		warn("%s: recording without depd", r->c->why);
 	else if (ret)
 		warn("%s", r->c->why);
@@ -221,6 +236,10 @@ static int tell_launched(struct remote *r)
 	int ret;
 
 	cJSON_AddNumberToObject(q, "pid", r->launch.child.pid);
+	if (r->o->pid) {
+		cJSON_AddNumberToObject(q, "stop_ns", (double)r->launch.cost.stop_ns);
+		cJSON_AddNumberToObject(q, "threads", r->launch.cost.threads);
+	}
 	if (r->launch.child.native) {
 		cJSON_AddTrueToObject(q, "native");
 		if (r->launch.child.privileged)
@@ -236,10 +255,14 @@ static int tell_launched(struct remote *r)
 	return r->warned_launched ? 0 : ret;
 }
 
+/* The status of a process that was attached to is not known, and depd does not wait for it. */
 static int tell_ended(struct remote *r)
 {
-	cJSON *q = client_request("ended", r->session);
+	cJSON *q;
 
+	if (r->o->pid)
+		return 0;
+	q = client_request("ended", r->session);
 	cJSON_AddNumberToObject(q, "status", r->status);
 	return client_ask(r->c, q);
 }
@@ -301,10 +324,16 @@ static void let_programs_go(struct remote *r)
 	     "continues unrecorded");
 }
 
+/* Has the process ended, or been detached from? */
+static bool has_left(const struct remote *r)
+{
+	return r->child_ended || r->detaching;
+}
+
 /* depd does not know the session: it ended while depctl was disconnected, or it was lost. */
 static void session_is_gone(struct remote *r)
 {
-	if (r->child_ended)
+	if (has_left(r))
 		read_store(r);
 	else
 		let_programs_go(r);
@@ -335,7 +364,7 @@ static void lose(struct remote *r)
 {
 	/* The store is complete if depd closed it before it was killed. */
 	read_store(r);
-	if (r->child_ended && !r->out->failed)
+	if (has_left(r) && !r->out->failed)
 		return;
 	r->out->failed = true;
 	warn("depd and depd-holder were killed: recording has ended%s",
@@ -427,13 +456,22 @@ static void wait_for_event(struct remote *r)
 	}
 }
 
+static bool has_ended(const struct remote *r, int *status)
+{
+	struct pollfd p = { .fd = r->pidfd, .events = POLLIN };
+
+	*status = -1;
+	if (r->o->pid)
+		return poll(&p, 1, 0) > 0;
+	return waitpid(r->launch.child.pid, status, WNOHANG) == r->launch.child.pid &&
+	       (WIFEXITED(*status) || WIFSIGNALED(*status));
+}
+
 static void look_after_child(struct remote *r)
 {
 	int status;
 
-	if (r->child_ended ||
-	    waitpid(r->launch.child.pid, &status, WNOHANG) != r->launch.child.pid ||
-	    !(WIFEXITED(status) || WIFSIGNALED(status)))
+	if (r->child_ended || !has_ended(r, &status))
 		return;
 	r->child_ended = true;
 	r->child_ended_ms = client_now_ms();
@@ -442,12 +480,12 @@ static void look_after_child(struct remote *r)
 		connection_lost(r);
 }
 
-/* True if the command has ended and depd has been unreachable or silent for COME_BACK_MS. */
+/* True if no process is recorded and depd has been unreachable or silent for COME_BACK_MS. */
 static bool is_silent(const struct remote *r)
 {
 	uint64_t since = r->lost_ms > r->child_ended_ms ? r->lost_ms : r->child_ended_ms;
 
-	if (r->ended || !r->child_ended)
+	if (r->ended || !has_left(r))
 		return false;
 	return r->connected ? r->quiet_ms > COME_BACK_MS : client_now_ms() - since > COME_BACK_MS;
 }
@@ -465,6 +503,46 @@ static int give_up(struct remote *r)
 	return -1;
 }
 
+/* Has the user asked for the end of the recording, or is the time over? */
+static bool is_stopped(struct remote *r)
+{
+	bool command = !r->child_ended && !r->o->pid;
+
+	if (signals_pass(command ? r->launch.child.pid : 0))
+		return true;
+	if (!r->stop_ms || client_now_ms() < r->stop_ms)
+		return false;
+	r->stop_ms = 0;
+	return true;
+}
+
+/*
+ * At the end of an attach: let the processes leave the engine.  depd ends the session when all have
+ * left.
+ */
+static void detach(struct remote *r)
+{
+	r->detaching = true;
+	r->failed = record_detach(&r->launch, r->o);
+}
+
+/* Is depd to stop the session now, although there are recorded processes? */
+static bool is_to_end(struct remote *r)
+{
+	if (!is_stopped(r))
+		return false;
+	if (!r->o->pid || has_left(r))
+		return true;
+	detach(r);
+	return r->failed;
+}
+
+/* Do not wait for the end of an attached process: it continues after the recording. */
+static bool is_over(const struct remote *r)
+{
+	return r->ended && (r->child_ended || r->o->pid);
+}
+
 static int run(struct remote *r)
 {
 	struct client_args a = { .socket = r->o->socket };
@@ -473,18 +551,32 @@ static int run(struct remote *r)
 	if (watch(r))
 		connection_lost(r);
 	/* Wait for the session and for the command: a user can stop the session first. */
-	while (!r->ended || !r->child_ended) {
+	while (!is_over(r)) {
 		look_after_child(r);
-		if (signals_pass(r->child_ended ? 0 : r->launch.child.pid)) {
+		if (is_to_end(r)) {
 			if (r->connected && !r->ended)
 				ask_depd(r->c, &a, client_request("stop", r->session));
-			return 0;
+			return r->failed ? -1 : 0;
 		}
 		wait_for_event(r);
 		if (is_silent(r))
 			return give_up(r);
 	}
-	return r->out->failed ? -1 : 0;
+	/* The session ended, for example by `depctl stop', and the process goes on unrecorded. */
+	if (r->o->pid && !has_left(r))
+		detach(r);
+	return r->out->failed || r->failed ? -1 : 0;
+}
+
+/* depd goes on with the recording when depctl has ended. */
+static int leave_to_depd(struct remote *r)
+{
+	if (tell_launched(r)) {
+		warn("%s; the next depd goes on with session %u", r->c->why, r->session);
+		return -1;
+	}
+	printf("session %u: %s\n", r->session, r->dir);
+	return 0;
 }
 
 static int launch(struct remote *r, const struct dep_caller_state *native)
@@ -494,6 +586,9 @@ static int launch(struct remote *r, const struct dep_caller_state *native)
 
 	r->page = page == MAP_FAILED ? NULL : page;
 	r->fd = r->ring_fd = -1;
+	/* Open the pidfd before the attach: later, the pid could belong to another process. */
+	if (r->o->pid)
+		r->pidfd = (int)syscall(SYS_pidfd_open, r->o->pid, 0);
 	return record_launch(&r->launch, r->o, native, fd, ring_fd, 0);
 }
 
@@ -520,10 +615,11 @@ int record_by_depd(const struct record_options *o, const struct dep_caller_state
 		warn("out of memory");
 		return ret;
 	}
-	*r = (struct remote){ .o = o, .c = c, .fd = -1, .ring_fd = -1, .status = -1, .out = out };
+	*r = (struct remote){ .o = o, .c = c, .fd = -1, .ring_fd = -1, .pidfd = -1,
+			      .launch.target.fd = -1, .status = -1, .out = out };
 	ret = make_session(r);
 	if (ret) {
-		ret = ret == -EXDEV && !o->socket ? RECORD_ELSEWHERE : 1;
+		ret = ret == -EXDEV && !needs_depd(o) ? RECORD_ELSEWHERE : 1;
 		goto out;
 	}
 	record_races_tail(o->live_races, r->fd);
@@ -533,11 +629,17 @@ int record_by_depd(const struct record_options *o, const struct dep_caller_state
 		ret = 1;
 		goto out;
 	}
-	ret = run(r);
+	r->stop_ms = o->for_ns ? client_now_ms() + o->for_ns / 1000000 : 0;
+	ret = o->background ? leave_to_depd(r) : run(r);
 	out->status = r->status;
-	record_summary(o, r->dir, out);
+	if (!o->background)
+		record_summary(o, r->dir, out);
 
 out:
+	if (o->pid)
+		record_launch_end(&r->launch);
+	if (r->pidfd >= 0)
+		close(r->pidfd);
 	if (r->page)
 		munmap(r->page, ADEPT_PAGE);
 	if (r->fd >= 0)
