@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * main() of depd.  argv[0] selects a helper process or an instance.  Otherwise root gets the front
- * process, any other user a depd of one process.
+ * process, any other user a depd of one process, and --attach one for a single session.
  */
 #include <argp.h>
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/attach_run.h"
 #include "daemon/core/auto_record.h"
 #include "daemon/core/control_ops.h"
 #include "daemon/core/core.h"
@@ -99,5 +100,7 @@ int main(int argc, char **argv)
 	if (argc && !strcmp(argv[0], INSTANCE_NAME))
 		instance_main();
 	options_parse(&given, argc, argv);
+	if (given.attach)
+		return attach_run(&depd, &given);
 	return geteuid() ? own_run(&depd) : front_run(&given);
 }

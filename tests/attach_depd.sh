@@ -230,6 +230,53 @@ is "detach from a session that is not there: status" $? 1
 grep -q "there is no session 4000000 of yours" err && pass "says so" || fail "$(cat err)"
 kill $pid
 
+# ---- depd --attach: a depd for one process ----
+# private: is there a depd for one process?
+private() {
+	[ "$(find "$dir" -maxdepth 1 -name 'adept-attach-*' | wc -l)" -gt $others ]
+}
+
+# Another suite may use /run as well.
+dir=$tmp
+[ "$(id -u)" != 0 ] || dir=/run
+export XDG_RUNTIME_DIR=$tmp
+others=$(find "$dir" -maxdepth 1 -name 'adept-attach-*' | wc -l)
+program attach_threads 1000
+foreground "$DEPD" --attach=$pid -o store
+private && [ -z "$(value id)" ] && pass "depd --attach uses no other depd" ||
+	fail "depd --attach: $(cat err)"
+sleep 1
+interrupt
+is "Ctrl-C: status" $? 0
+grep -q "store: 1 process, .* stored" err && pass "the last line names the store" ||
+	fail "$(cat err)"
+native $pid && good store && pass "the engine is gone, the store good" ||
+	fail "$(tail -n 1 verify.out)"
+wait_for 10 eval '! private' && pass "and nothing is left" || fail "$(ls "$dir"/adept-attach-*)"
+foreground "$DEPD" --attach=$pid -o store
+pkill -KILL -P $job
+wait $job 2>/dev/null
+engine_in $pid && private && pass "it is killed: the recording goes on" || fail "killed: $(cat err)"
+"$DEPCTL" detach -q $pid 2>err && native $pid && pass "and is ended by depctl detach" ||
+	fail "killed: $(cat err)"
+wait_for 10 eval '! private' && good store && pass "the store is good" ||
+	fail "the store: $(tail -n 1 verify.out)"
+over "attach_threads, depd --attach" all.as
+sleeper sleep 300
+if have python3; then
+	{ sleep 10; kill $pid; } &
+	python3 "$tests/pty_run.py" 80 "$DEPD" --attach=$pid -o progress >terminal 2>&1
+	is "the process ends: status" $? 0
+	grep -q "process $pid: .* recorded, .* stored" terminal &&
+		pass "progress on a terminal" || fail "no progress: $(cat terminal)"
+fi
+"$DEPD" --attach=$$ --store=x 2>err
+is "depd --attach with other options: status" $? 2
+"$DEPD" --attach=$$ -o "$tmp/log/x" 2>err
+is "depd --attach without a store: status" $? 1
+grep -q "cannot create the store" err && pass "says why" || fail "$(cat err)"
+unset XDG_RUNTIME_DIR
+
 # ---- other users ----
 if [ "$(id -u)" != 0 ] || ! have setpriv; then
 	skip "other users: only as root"
@@ -310,7 +357,8 @@ start_own
 	fail "own depd, restarted: $(cat err)"
 kill $pid $ours
 for store in instance instance2 instance3 own1 own2; do
-	"${user[@]}" "$DEPCTL" verify $store >verify.out 2>&1 || fail "$store: $(tail -n 1 verify.out)"
+	"${user[@]}" "$DEPCTL" verify $store >verify.out 2>&1 ||
+		fail "$store: $(tail -n 1 verify.out)"
 done
 term_depd
 depd_pid=

@@ -29,6 +29,7 @@
 #include "daemon/retention/temporary.h"
 
 #define RETENTION_NS	60000000000ull
+#define FIRST_CLIENT_NS	10000000000ull	/* with depd.once: how long the first client may take */
 #define SHUTDOWN_NS	30000000000ull	/* time for shutdown; extended while data is stored */
 
 static struct depd *depd;
@@ -70,6 +71,17 @@ static void give_back_memory(struct depd *d, uint32_t open)
 	d->trimmed = had;
 }
 
+/* With d->once: is depd not needed any more?  The first client may need some time to come. */
+static bool is_over(const struct depd *d, uint32_t open)
+{
+	uint64_t requests, refused;
+
+	if (!d->once || open || control_clients(d->control))
+		return false;
+	control_requests(d->control, &requests, &refused);
+	return requests || loop_now() - d->start_ns > FIRST_CLIENT_NS;
+}
+
 static void alive_due(struct loop_timer *t)
 {
 	struct depd *d = (struct depd *)((char *)t - offsetof(struct depd, alive));
@@ -82,6 +94,8 @@ static void alive_due(struct loop_timer *t)
 	if (d->front)
 		d->front->second(d, open);
 	notify_alive();
+	if (is_over(d, open))
+		loop_end(d->loop);
 	if (!d->shutting_down) {
 		notify_status("%u sessions", open);
 		return;

@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/base/find_depctl.h"
 #include "daemon/base/log.h"
 #include "live_analysis.h"
 
@@ -155,29 +156,6 @@ void live_analysis_session_ended(struct session *s)
 }
 
 /* ---- start of an analysis ---- */
-
-/* Find depctl in the directory of depd's executable file, or in ../bin next to it. */
-static bool find_depctl(char *path, size_t size)
-{
-	static const char *const names[] = { "depctl", "../bin/depctl" };
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
-	size_t i;
-
-	if (n < 0)
-		return false;
-	self[n] = '\0';
-	slash = strrchr(self, '/');
-	if (!slash)
-		return false;
-	slash[1] = '\0';
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if ((size_t)snprintf(path, size, "%s%s", self, names[i]) < size &&
-		    !access(path, X_OK))
-			return true;
-	return false;
-}
 
 static void be_victim(void)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <argp.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 
 #define CONFIG_PATH "/etc/adept/depd.conf"
 
-enum { OPT_CONFIG = 'c', OPT_KEYS = 256, OPT_RUNDIR = 300, OPT_SOCKET, OPT_METRICS };
+enum { OPT_CONFIG = 'c', OPT_KEYS = 256, OPT_RUNDIR = 300, OPT_SOCKET, OPT_METRICS, OPT_ATTACH };
 
 /* libc finds this variable by its name, so it must be a dynamic symbol. */
 __attribute__((visibility("default"))) const char *argp_program_version = "depd " ADEPT_VERSION;
@@ -39,8 +40,40 @@ static const struct argp_option options[] = {
 	  "Time for which recorded programs wait for a new depd when depd has ended", 1 },
 	{ "races", OPT_KEYS + OPTION_RACES, "N", 0,
 	  "Search up to N sessions at a time for data races", 1 },
+	{ "attach", OPT_ATTACH, "PID", 0,
+	  "Record only the running process PID, until it ends or until Ctrl-C; it then runs on "
+	  "natively.  Uses no other depd and no configuration", 2 },
+	{ "output", 'o', "DIR", 0, "With --attach: create the store in directory DIR (default: "
+	  "COMMAND.dep, or the next free COMMAND.1.dep, ..)", 2 },
 	{ 0 },
 };
+
+static pid_t read_pid(struct argp_state *state, const char *text)
+{
+	char *end;
+	long pid;
+
+	errno = 0;
+	pid = strtol(text, &end, 10);
+	if (errno || end == text || *end || pid < 1 || pid > INT_MAX)
+		argp_error(state, "--attach: PID must be a number, not '%s'", text);
+	return (pid_t)pid;
+}
+
+static void check(const struct options *o, struct argp_state *state)
+{
+	int i;
+
+	if (o->output && !o->attach)
+		argp_error(state, "-o needs --attach");
+	if (!o->attach)
+		return;
+	for (i = 0; i < OPTION_KEYS; i++)
+		if (o->value[i] && i != OPTION_WORKERS)
+			argp_error(state, "--attach excludes --%s", key_name[i]);
+	if (o->config_given || o->rundir || o->socket || o->metrics)
+		argp_error(state, "--attach excludes --config, --rundir, --socket and --metrics");
+}
 
 /* Set one key: parse a configuration text that has only this key. */
 static int read_key(struct depd_config *c, enum option_key key, const char *value,
@@ -81,6 +114,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_METRICS:
 		o->metrics = arg;
 		return 0;
+	case OPT_ATTACH:
+		o->attach = read_pid(state, arg);
+		return 0;
+	case 'o':
+		if (!*arg)
+			argp_error(state, "-o needs the name of a directory to create");
+		o->output = arg;
+		return 0;
+	case ARGP_KEY_END:
+		check(o, state);
+		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "unexpected argument '%s'", arg);
 		return 0;
@@ -106,6 +150,8 @@ void options_parse(struct options *o, int argc, char **argv)
 	argp_err_exit_status = 2;
 	*o = (struct options){ .config_path = CONFIG_PATH };
 	argp_parse(&argp, argc, argv, 0, NULL, o);
+	if (o->attach)
+		o->config_path = "/dev/null";
 }
 
 static int override(struct depd_config *c, const struct options *o)

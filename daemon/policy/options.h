@@ -3,6 +3,8 @@
 #ifndef DEPD_POLICY_OPTIONS_H
 #define DEPD_POLICY_OPTIONS_H
 
+#include <sys/types.h>
+
 #include "daemon/policy/policy.h"
 
 /* Exit status of a depd that leaves its sessions to the next depd; makes systemd restart depd. */
@@ -14,6 +16,8 @@ enum option_key { OPTION_STORE, OPTION_MAX_STORE, OPTION_MAX_AGE, OPTION_WORKERS
 
 struct options {
 	const char *config_path, *rundir, *socket, *metrics;
+	pid_t attach;				/* --attach: the process; 0: not given */
+	const char *output;			/* -o: its store; NULL: named after the process */
 	bool config_given;			/* config_path is from the command line */
 	const char *value[OPTION_KEYS];		/* text of each option; NULL: not given */
 };

@@ -114,6 +114,7 @@ struct depd {
 	uint64_t fdstore_retry_ns;	/* no new holder is started before this time */
 	uint64_t removed, removed_bytes;	/* stores and bytes that retention removed */
 	uint64_t trimmed;		/* begun + adopted at the last malloc_trim() */
+	bool once;			/* end when there is neither a session nor a client */
 	bool shutting_down;
 };
 

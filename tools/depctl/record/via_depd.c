@@ -417,12 +417,25 @@ static void ask_for_state(struct remote *r)
 		connection_lost(r);
 }
 
+/* After an attach the terminal shows nothing of the process that would tell that it is recorded. */
+static void show_progress(const struct remote *r)
+{
+	char recorded[16], stored[16];
+
+	if (r->o->pid && !r->o->quiet && !has_left(r) && isatty(STDERR_FILENO))
+		warn("process %d: %s recorded, %s stored", r->o->pid,
+		     human_size(r->out->raw_bytes, recorded),
+		     human_size(r->out->stored_bytes, stored));
+}
+
 static void take_state(struct remote *r)
 {
 	const cJSON *s = cJSON_GetObjectItemCaseSensitive(r->c->answer, "session");
 
 	take_session(r, s);
 	r->ended = !strcmp(client_string(s, "state"), "ended");
+	if (!r->ended)
+		show_progress(r);
 }
 
 static void wait_for_event(struct remote *r)
