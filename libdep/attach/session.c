@@ -45,6 +45,8 @@ static int find_mapping(int proc, pid_t pid, struct mapping *m, struct dep_why *
 	char *line = NULL;
 	size_t room = 0;
 
+	if (!f && errno != EACCES && errno != EPERM)
+		return dep_inject_error(why, ESRCH, "There is no process %d.", pid);
 	if (!f)
 		return dep_inject_error(why, EPERM, "Process %d belongs to another user or is "
 					"protected; root can detach from it.", pid);

@@ -396,6 +396,36 @@ static void make_session(void)
 	}
 }
 
+/* A process covers its own privileges, and no others that it lacks or does not know. */
+static void test_covers(void **state)
+{
+	struct dep_base has, needs;
+
+	(void)state;
+	assert_int_equal(dep_base_self(&has, &why), 0);
+	needs = has;
+	assert_true(dep_base_covers(&has, &needs));
+	needs.caps |= 1ull << 63;
+	assert_false(dep_base_covers(&has, &needs));
+	assert_true(dep_base_covers(&needs, &has));
+	needs = has;
+	needs.uid[2]++;
+	assert_false(dep_base_covers(&has, &needs));
+	needs = has;
+	needs.gid[3]++;
+	assert_false(dep_base_covers(&has, &needs));
+	needs = has;
+	needs.ns_ino++;
+	assert_false(dep_base_covers(&has, &needs));
+	needs = has;
+	needs.label[0] ^= 1;
+	assert_false(dep_base_covers(&has, &needs));
+	needs = has;
+	needs.known = 0;
+	assert_false(dep_base_covers(&has, &needs));
+	assert_false(dep_base_covers(&needs, &has));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -409,6 +439,7 @@ int main(void)
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_scripts),
 		cmocka_unit_test(test_privileged),
+		cmocka_unit_test(test_covers),
 	};
 	char command[PATH_MAX];
 	int failed;
