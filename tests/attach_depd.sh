@@ -106,7 +106,7 @@ interrupt() {
 # ---- depctl stays ----
 program attach_calls 0
 rm -rf store
-"$DEPCTL" attach -o store --for 2 $pid >answer 2>err &
+"$DEPCTL" attach -o store --for 4 $pid >answer 2>err &
 job=$!
 wait_for 10 grep -qs "recording process" err
 is "depd has a session of the process" "$(value pid)" $pid
@@ -114,6 +114,9 @@ is "depd has a session of the process" "$(value pid)" $pid
 	fail "stop_ns: $("$DEPCTL" sessions --json)"
 "$DEPCTL" sessions >table
 grep -q "attached to" table && pass "depctl sessions shows it" || fail "$(cat table)"
+"$DEPCTL" top --once >table
+grep -qE "^ *[0-9]+ +$pid +[1-9][0-9]* +.*attach_calls$" table &&
+	pass "depctl top shows what it records" || fail "$(cat table)"
 wait $job
 is "attach --for: status" $? 0
 native $pid && pass "then the engine is gone" || fail "the engine is still mapped"

@@ -459,8 +459,8 @@ options() {
 		grep -vx -e --usage | sort -u
 }
 
-for command in attach detach ls info dump "query races" where verify module status sessions stop \
-	metrics "policy check" "record --races"; do
+for command in attach detach ls info dump "query races" where verify module status sessions \
+	top stop metrics "policy check" "record --races"; do
 	# shellcheck disable=SC2086
 	completed $command -- | tr -d = | sort >out
 	# shellcheck disable=SC2086

@@ -25,7 +25,7 @@ EXCLUDED = [
     (r"^sudo .*install-deps", "installs packages"),
     (r"^(ADEPT_TEST_SEED=\S+ )?make ", "builds or tests all of Adept, as CI does"),
     (r"^systemd-sysusers|^systemctl", "changes the system; suite install and check-vm test units"),
-    (r"^depctl (metrics|sessions|stop)", "needs a depd; suites daemon and metrics run them"),
+    (r"^depctl (metrics|sessions|stop|top)", "needs a depd; suites daemon and metrics run them"),
     (r"^depctl (attach --background|detach --session)",
      "needs a depd; suite attach-depd runs them"),
     (r"record -- ./prog &|/proc/PID/maps|^gdb -p PID", "PID is the reader's, gdb is interactive"),

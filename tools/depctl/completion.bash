@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # bash completion for depctl(1)
 
-_depctl_commands="record attach detach ls info dump query where verify module status sessions stop metrics
-	policy"
+_depctl_commands="record attach detach ls info dump query where verify module status sessions top stop
+	metrics policy"
 
 # Complete the name of a store, or of a directory that may contain stores.
 _depctl_store()
@@ -203,6 +203,7 @@ _depctl()
 	module) options="--json --help" ;;
 	status) options="--users --json --socket= --help" ;;
 	sessions) options="--json --socket= --help" ;;
+	top) options="--number --once --socket= --help" ;;
 	stop) options="--all --socket= --help" ;;
 	metrics) options="--socket= --help" ;;
 	policy)
@@ -244,7 +245,7 @@ _depctl()
 			_depctl_store "$cur"
 		fi
 		;;
-	status | sessions | metrics | module) ;;
+	status | sessions | top | metrics | module) ;;
 	*) _depctl_store "$cur" ;;
 	esac
 }

@@ -58,6 +58,7 @@ int cmd_verify(int argc, char **argv);
 int cmd_module(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_sessions(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_stop(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);
 int cmd_policy(int argc, char **argv);

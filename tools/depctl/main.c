@@ -22,6 +22,7 @@ static const struct command commands[] = {
 	{ "module", cmd_module, "show the kernel module and its sessions" },
 	{ "status", cmd_status, "show depd, what it records, its lag and its losses" },
 	{ "sessions", cmd_sessions, "list the sessions of depd" },
+	{ "top", cmd_top, "show what the sessions of depd record, once a second" },
 	{ "stop", cmd_stop, "stop recording sessions of depd" },
 	{ "metrics", cmd_metrics, "print the metrics of depd" },
 	{ "policy", cmd_policy, "check the rules by which depd records" },
