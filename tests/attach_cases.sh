@@ -194,6 +194,7 @@ no-exec-gain may forbid writable and executable memory
 END
 
 # ---- ids that change all the time, a program with more privileges ----
+reasons="privileged:|try again|cannot be (opened|traced)|is being recorded|protected"
 if [ -n "$nobody" ]; then
 	for case in ids dumpable; do
 		as='' depctl=$DEPCTL
@@ -205,8 +206,8 @@ if [ -n "$nobody" ]; then
 			rm -rf theirs/store
 			timeout 20 $as "$depctl" attach -q --for 1 -o theirs/store $pid 2>err
 			status=$?
-			[ $status = 0 ] || grep -Eq "privileged:|try again|cannot be (opened|traced)|\
-is being recorded|protected" err || fail "$case: status $status: $(cat err)"
+			[ $status = 0 ] || grep -Eq "$reasons" err ||
+				fail "$case: status $status: $(cat err)"
 		done
 		go_on
 		over "$case: attached to or refused"
@@ -309,8 +310,8 @@ go_on
 over "restartable sequences"
 
 # ---- generated code ----
-# interpreter NAME COMMAND...: attached to and detached from; it ends with "right" after the file over
-# appears
+# interpreter NAME COMMAND...: attached to and detached from; it ends with "right" when there is a
+# file over
 interpreter() {
 	local name=$1
 	shift

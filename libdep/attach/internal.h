@@ -33,7 +33,8 @@ bool call_restarts(int proc, s64 nr, const u64 args[6]);
 /**
  * call_restarts_by_another() - does the kernel restart this call by the call restart_syscall?
  *
- * A system call filter that does not know restart_syscall ends the process for it, or makes it fail.
+ * A system call filter that does not know restart_syscall ends the process for it, or makes it
+ * fail.
  */
 bool call_restarts_by_another(s64 nr);
 /**
@@ -131,8 +132,8 @@ void tracer_close_others(int one, int two);
  * fault_undo() - make a stopped thread execute an instruction again that has raised a signal
  * @r: its registers and its signal, which are changed
  *
- * Nothing in the thread changes.  Return: 0, also if there was no such signal; -EAGAIN: there is one
- * that cannot be raised again.
+ * Nothing in the thread changes.  Return: 0, also if there was no such signal; -EAGAIN: there is
+ * one that cannot be raised again.
  */
 int fault_undo(struct dep_running *r);
 
