@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # depctl record --last and depctl attach --last: what is kept of a program that crashes, ends, or is
 # killed is the end of its execution, within the bound; it is complete, and its races are found.
-# ROUNDS of the race search: 3, LONG=1: 50.
+# ROUNDS of the race search: 2, LONG=1: 50.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 "$tests/programs/build.sh" "$build/programs" || exit 1
 program=$build/programs/last_part
 cd "$tmp" || exit 1
-rounds=3
+rounds=2
 [ "$LONG" != 1 ] || rounds=50
 
 # record STATUS STORE OPTION... -- COMMAND...: record with --last; depctl ends with STATUS
@@ -21,8 +21,8 @@ record() {
 	[ $status = "$want" ] || fail "status $status, not $want: $(paste -s -d '|' err)"
 }
 
-# good NAME STORE: verify finds nothing wrong, and something was dropped.  A thread that is killed may
-# lack one record.
+# good NAME STORE: verify finds nothing wrong, and something was dropped.  A thread that is killed
+# may lack one record.
 good() {
 	if ! "$DEPCTL" verify "$2" >verify.out 2>&1 &&
 	   grep -Eqv '^loss: [1-4] threads? w.* killed: up to one|NOT COMPLETE$' verify.out; then
@@ -50,8 +50,8 @@ anonymous() {
 
 # ---- the references are the last ones of the execution ----
 small="--no-aslr --ring-size=256K"
-record 139 whole --alone $small -- "$program" 500 same
-record 139 part $small --last=1M -- "$program" 500 same
+record 139 whole --alone --no-aslr --ring-size=64K -- "$program" 150 same
+record 139 part --no-aslr --ring-size=64K --last=512K -- "$program" 150 same
 good "a crash" part
 base=0x555555554000
 symbol() {
@@ -69,7 +69,7 @@ python3 "$tests/last.py" whole.refs part.refs "$(at "$work")" "$(at "$work" 0x"$
 	"$(at "$workers")" "$(printf '%x' $((0x$workers_size / 4)))" >compared
 is "references of four threads" "$(paste -s -d ,  compared)" \
 	"worker 0: equal,worker 1: equal,worker 2: equal,worker 3: equal"
-is "info: the bound" "$(kept part max_bytes)" 1048576
+is "info: the bound" "$(kept part max_bytes)" 524288
 grep -q "dropped all but the last .* (--last); nothing is missing in the last" err &&
 	pass "the summary says what was kept" || fail "summary: $(cat err)"
 is "catalog: what was dropped" \
@@ -82,7 +82,7 @@ first = db.execute("SELECT count(*) FROM last_threads l WHERE l.first != "
                    "(SELECT min(seq) FROM segments s WHERE s.thread = l.thread)").fetchone()
 print(last[0], last[1:] == rows[:2], rows[2], first[0])
 EOF
-)" "1048576 True 4 0"
+)" "524288 True 4 0"
 
 # ---- races at the end, and no others ----
 found=0
@@ -178,10 +178,10 @@ kept_for=$(sed -n 's/.*nothing is missing in the last \([0-9]*\)\..* s$/\1/p' er
 
 # ---- kill -9 of the collector ----
 rm -rf lost
-"$DEPCTL" record -o lost --last=8M -- "$program" 40000 exit >out 2>err &
+"$DEPCTL" record -o lost --last=8M -- "$program" 20000 exit >out 2>err &
 depctl=$!
 wait_for 10 pgrep -P $depctl depctl-collect >/dev/null
-sleep 0.5
+sleep 0.2
 pkill -9 -P $depctl depctl-collect
 wait $depctl
 "$DEPCTL" verify lost >verify.out 2>&1
@@ -191,16 +191,16 @@ grep -q "with --last the records are in its memory" verify.out && pass "verify s
 [ -s out ] && pass "the program goes on" || fail "the program printed nothing"
 
 # ---- threads and processes that are gone ----
-record 0 many $small --last=512K -- sh -c 'i=0; while [ $i -lt 60 ]; do /bin/true; i=$((i+1)); done'
+record 0 many $small --last=512K -- sh -c 'i=0; while [ $i -lt 30 ]; do /bin/true; i=$((i+1)); done'
 good "many processes" many
 gone=$(kept many dropped_processes)
-[ "$gone" -gt 40 ] && pass "ended processes are not kept" || fail "$gone processes were dropped"
+[ "$gone" -gt 15 ] && pass "ended processes are not kept" || fail "$gone processes were dropped"
 
 # ---- attach ----
 "$program" 1000000000 exit >out 2>&1 &
 child=$!
 sleep 0.2
-"$DEPCTL" attach --last=4M --for=2 -o attached $child 2>err ||
+"$DEPCTL" attach --last=4M --for=1 -o attached $child 2>err ||
 	fail "attach: $(cat err)"
 kill -9 $child
 wait $child 2>/dev/null
@@ -214,7 +214,7 @@ if have redis-server && have redis-benchmark; then
 		--unixsocket "$tmp/redis.sock" --save '' >out 2>err &
 	depctl=$!
 	wait_for 20 redis-cli -s "$tmp/redis.sock" ping >/dev/null
-	timeout 4 redis-benchmark -q -s "$tmp/redis.sock" -l -t set,get -P 8 >/dev/null 2>&1
+	timeout 2 redis-benchmark -q -s "$tmp/redis.sock" -l -t set,get -P 8 >/dev/null 2>&1
 	pkill -SEGV -P $depctl redis-server
 	wait $depctl
 	good "redis" redis

@@ -7,7 +7,7 @@
 #include "internal.h"
 #include "window.h"
 
-#define MAP_LEAST	(64u << 10)	/* larger chunks are mapped, so that freeing returns memory */
+#define MAP_LEAST	(64u << 10)	/* larger chunks are mapped: freeing returns their memory */
 #define MAX_SPARE	4u
 
 /* A chunk, with its memory. */

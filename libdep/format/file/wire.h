@@ -79,7 +79,7 @@ enum dep_frame_type {
 	DEP_F_MARK = 9,		/* struct dep_wire_mark: which segments are on the disk */
 	DEP_F_TRIM = 10,	/* struct dep_wire_trim: the oldest segments were removed */
 	DEP_F_REPACK = 11,	/* reserved: a segment file was packed again */
-	DEP_F_LAST = 12,	/* struct dep_wire_last: only the newest chunks are stored (--last) */
+	DEP_F_LAST = 12,	/* struct dep_wire_last: only the newest chunks are stored */
 };
 
 /* Header of a frame, followed by a payload of @size bytes.  Texts in payloads end with NUL. */

@@ -44,7 +44,7 @@ struct record {
 	bool privileged;	/* the command runs unrecorded because it has privileges */
 	bool child_ended, warned_waiting, warned_failed;
 	uint64_t ended_ns;
-	uint64_t kept_ns;	/* with --last: time at the end of which nothing was dropped; or 0 */
+	uint64_t kept_ns;	/* with --last: time at the end of which nothing was dropped */
 	int status;		/* wait() status of the command; -1: not known */
 };
 
