@@ -37,8 +37,8 @@
 #define PATIENCE_MS	1000	/* wait for the lock of the run directory */
 
 /*
- * The directory for the run directory.  No other user may rename what is in it: $XDG_RUNTIME_DIR can
- * be another user's, for example after sudo.  A socket's path has a limited length.
+ * The directory for the run directory.  No other user may rename what is in it: $XDG_RUNTIME_DIR
+ * can be another user's, for example after sudo.  A socket's path has a limited length.
  */
 static const char *parent_dir(void)
 {

@@ -266,12 +266,14 @@ wait_for 10 eval '! private' && good store && pass "the store is good" ||
 	fail "the store: $(tail -n 1 verify.out)"
 over "attach_threads, depd --attach" all.as
 sleeper sleep 300
-if have python3; then
-	{ sleep 10; kill $pid; } &
-	python3 "$tests/pty_run.py" 80 "$DEPD" --attach=$pid -o progress >terminal 2>&1
-	is "the process ends: status" $? 0
-	grep -q "process $pid: .* recorded, .* stored" terminal &&
+if have script; then
+	script -qefc "$DEPD --attach=$pid -o progress" terminal >/dev/null 2>&1 </dev/null &
+	job=$!
+	wait_for 30 grep -qs "process $pid: .* recorded, .* stored" terminal &&
 		pass "progress on a terminal" || fail "no progress: $(cat terminal)"
+	kill $pid
+	wait $job
+	is "the process ends: status" $? 0
 fi
 "$DEPD" --attach=$$ --store=x 2>err
 is "depd --attach with other options: status" $? 2
