@@ -104,12 +104,18 @@ static int wait_unblocked(struct scan *s, struct dep_why *why)
  */
 static int seize_one(struct scan *s, struct dep_attach_thread *t, struct dep_why *why)
 {
-	if (!ptrace(PTRACE_SEIZE, t->tid, NULL, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD))
+	struct dep_attach_thread now;
+	int err;
+
+	if (!ptrace(PTRACE_SEIZE, t->tid, NULL, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)) {
 		t->was_stopped = WATCHED;
-	else if (errno == ESRCH)
-		forget(t);
-	else
-		return refuse_seize(s, t->tid, errno, why);
+		return 0;
+	}
+	err = errno;
+	/* For a thread that is ending it is EPERM. */
+	if (err != ESRCH && !scan_look(s, t->tid, &now))
+		return refuse_seize(s, t->tid, err, why);
+	forget(t);
 	return 0;
 }
 

@@ -292,8 +292,9 @@ static int begin(struct result *r, struct scan *s)
 		return err;
 	if (!s->n)
 		return dep_inject_error(&r->why, ESRCH, "Process %d has ended.", s->pid);
-	return dep_running_begin(&r->attaching, r->target, s->pid, s->proc, s->thread[0].tid,
-				 &r->boot, &r->why);
+	err = dep_running_begin(&r->attaching, r->target, s->pid, s->proc, s->thread[0].tid,
+				&r->boot, &r->why);
+	return err == -EPERM ? refuse_seize(s, s->thread[0].tid, EPERM, &r->why) : err;
 }
 
 static int take(struct result *r, struct scan *s)

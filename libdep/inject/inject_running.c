@@ -81,7 +81,9 @@ int dep_running_begin(struct dep_attaching *a, const struct dep_target *t, pid_t
 	memset(boot, 0, sizeof(*boot));
 	a->mem = dep_memory_open(proc);
 	if (a->mem < 0)
-		return no_access(pid, a->mem, why);
+		return dep_inject_error(why, a->mem == -EACCES ? EPERM : -a->mem,
+					"The memory of process %d cannot be opened: %s.", pid,
+					strerror(-a->mem));
 	a->started = calloc(1, sizeof(*a->started));
 	if (!a->started)
 		return dep_inject_error(why, ENOMEM, "No memory.");

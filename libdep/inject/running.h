@@ -57,6 +57,8 @@ struct dep_attaching {
  * @proc: dep_proc_open() of process @pid
  * @tid: one of its threads
  * @boot: receives what the engine is started with; the caller's until dep_running_end()
+ *
+ * Return: -EPERM: the caller may not trace the process.
  */
 int dep_running_begin(struct dep_attaching *a, const struct dep_target *t, pid_t pid, int proc,
 		      pid_t tid, struct adept_boot *boot, struct dep_why *why);
