@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Helpers of the suites that attach to the programs of programs/*_cases.c; source it after lib.sh.
 # $cases is the program, $pid the process.

@@ -539,10 +539,10 @@ static inline u64 adept_chunk_off(const struct adept_session *s, u32 slot, u32 i
 /**
  * struct adept_attached - a thread of a running process that the engine is put into
  *
- * The injector writes it when it has stopped all threads, except those in system calls that must not
- * be interrupted.  These run natively until they meet an int3 (struct adept_caught_pc) or receive a
- * signal.  Then the engine's signal handler writes the thread's state.  If the injector dies, this
- * holds for all threads.
+ * The injector writes it when it has stopped all threads, except those in system calls that must
+ * not be interrupted.  These run natively until they meet an int3 (struct adept_caught_pc) or
+ * receive a signal.  Then the engine's signal handler writes the thread's state.  If the injector
+ * dies, this holds for all threads.
  *
  * @regs:	application registers, hardware order
  * @mask:	the thread's signal mask
@@ -600,7 +600,7 @@ struct adept_leaver {
 /**
  * struct adept_entries - offsets in the engine image, directly after struct adept_boot
  * @start:	first instruction of the image
- * @build, @limits, @commit: functions for the injector's thread in a running process, in this order;
+ * @build, @limits, @commit: for the injector's thread in a running process, in this order;
  *		rdi has the address of struct adept_boot.  @build initialises the engine while the
  *		program runs, @limits raises memory limits, and @commit takes over the signal
  *		actions and creates the state of all threads.  @limits is left out if there are no

@@ -184,6 +184,11 @@ static int read_stat(struct dep_address_space *s, int proc)
 	return 0;
 }
 
+static bool is_memory_limit(const char *line)
+{
+	return !strncmp(line, "Max data size ", 14) || !strncmp(line, "Max address space ", 18);
+}
+
 /*
  * Read from /proc: prlimit(2) requires more privileges than ptrace for a process of another user.
  * The text "unlimited" is not parsed as a number and leaves RLIM_INFINITY.
@@ -200,7 +205,7 @@ static int read_limits(struct dep_address_space *s, int proc)
 	s->stack_limit = s->data_limit = s->data_hard_limit = RLIM_INFINITY;
 	s->unlimited = true;
 	while (fgets(line, sizeof(line), f)) {
-		if (!strncmp(line, "Max data size ", 14) || !strncmp(line, "Max address space ", 18))
+		if (is_memory_limit(line))
 			s->unlimited &= !!strstr(line, "unlimited            unlimited");
 		if (sscanf(line, "Max stack size %llu", &soft) == 1)
 			s->stack_limit = soft;
