@@ -118,10 +118,19 @@ bool call_restarts(int proc, s64 nr, const u64 args[6])
 	}
 }
 
-bool call_restarts_by_another(s64 nr)
+bool call_restarts_by_another(s64 nr, const u64 args[6])
 {
-	return nr == SYS_nanosleep || nr == SYS_clock_nanosleep || nr == SYS_poll ||
-	       nr == SYS_futex;
+	switch (nr) {
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+	case SYS_poll:
+	case SYS_restart_syscall:
+		return true;
+	case SYS_futex:
+		return args[3];	/* a time-out */
+	default:
+		return false;
+	}
 }
 
 bool call_hides_mask(s64 nr, const u64 args[6])

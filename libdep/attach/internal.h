@@ -36,7 +36,7 @@ bool call_restarts(int proc, s64 nr, const u64 args[6]);
  * A system call filter that does not know restart_syscall ends the process for it, or makes it
  * fail.
  */
-bool call_restarts_by_another(s64 nr);
+bool call_restarts_by_another(s64 nr, const u64 args[6]);
 /**
  * call_hides_mask() - has the thread another signal mask during this call than after it?
  *

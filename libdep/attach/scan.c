@@ -91,7 +91,7 @@ bool scan_has_filter(int proc, pid_t tid)
 static bool may_be_stopped(int proc, const struct dep_attach_thread *t)
 {
 	return call_restarts(proc, t->call, t->args) &&
-	       !(call_restarts_by_another(t->call) && scan_has_filter(proc, t->tid));
+	       !(call_restarts_by_another(t->call, t->args) && scan_has_filter(proc, t->tid));
 }
 
 static enum dep_attach_kind kind_of(int proc, char state, const struct dep_attach_thread *t)

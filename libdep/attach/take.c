@@ -115,21 +115,26 @@ static int examine_all(const struct scan *s, struct result *r, struct dep_runnin
 
 /*
  * The thread to be stopped that creates the tracer's thread, which takes less than a millisecond.
- * After a second stop the number of a call that the kernel restarts by another is not known any
- * more: such a thread comes last.
+ *
+ * One that sleeps stops at once, while one that runs waits for a processor.  After a second stop the
+ * number of a call that the kernel restarts by another is not known any more: such a thread comes
+ * last.
  */
 static struct dep_attach_thread *choose_guest(const struct scan *s)
 {
-	struct dep_attach_thread *t, *found = NULL;
+	struct dep_attach_thread *t, *runs = NULL, *last = NULL;
 
 	for (t = s->thread; t < s->thread + s->n; t++) {
 		if (!t->tid || !stop_is_allowed(t))
 			continue;
-		if (!call_restarts_by_another(t->call))
+		if (t->call < 0)
+			runs = t;
+		else if (call_restarts_by_another(t->call, t->args))
+			last = t;
+		else
 			return t;
-		found = t;
 	}
-	return found;
+	return runs ? runs : last;
 }
 
 /* Create the tracer's thread. */
