@@ -105,9 +105,11 @@ int dep_running_enter(struct dep_attaching *a, const struct dep_running *guest, 
 		      struct dep_why *why)
 {
 	struct dep_starter *s = &a->started->starter;
-	int err = dep_starter_make(s, a->pid, guest->tid, &guest->regs, a->mem,
-				   a->started->vdso_call, why);
+	int err = dep_refuse_rseq(a->mem, guest->tid, why);
 
+	if (!err)
+		err = dep_starter_make(s, a->pid, guest->tid, &guest->regs, a->mem,
+				       a->started->vdso_call, why);
 	*tid = s->r.pid;
 	return err;
 }

@@ -295,6 +295,8 @@ struct dep_started {
 
 struct dep_attaching;
 
+/* 0, or an error if the stopped thread uses restartable sequences. */
+int dep_refuse_rseq(int mem, pid_t tid, struct dep_why *why);
 /* Fill in the table of threads. */
 int dep_fill_table(struct dep_attaching *a, struct dep_why *why);
 /* Move the stopped threads into the engine, and detach from them. */

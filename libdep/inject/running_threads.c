@@ -47,9 +47,10 @@ struct __ptrace_rseq_configuration {
 
 /*
  * A thread of a program with restartable sequences: in the code cache the kernel would not restart
- * them.  glibc registers each thread, but has none.  Kernels before 5.13 cannot say.
+ * them, nor one in which a stopped thread makes a system call for its tracer.  glibc registers each
+ * thread, but has none.  Kernels before 5.13 cannot say.
  */
-static int check_rseq(int mem, pid_t tid, struct dep_why *why)
+int dep_refuse_rseq(int mem, pid_t tid, struct dep_why *why)
 {
 	struct __ptrace_rseq_configuration c = { 0 };
 	u64 section = 0;
@@ -87,7 +88,7 @@ int dep_fill_table(struct dep_attaching *a, struct dep_why *why)
 						t->tid);
 		if (t->late)
 			continue;
-		err = check_rseq(a->mem, t->tid, why);
+		err = dep_refuse_rseq(a->mem, t->tid, why);
 		if (!err)
 			err = fill_entry(e, t, why);
 	}
