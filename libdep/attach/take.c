@@ -174,10 +174,10 @@ static int start_running(struct result *r, struct scan *s)
 	if (!guest)
 		return 0;
 	err = stop_guest(r, s, guest);
-	/* What the threads do now has to be seen again. */
-	s->n = 0;
 	if (err)
 		return err;
+	/* What the threads do now has to be seen again. */
+	s->n = 0;
 	err = dep_running_build(&r->attaching, false, n, &r->why);
 	r->stop_first = err == -EXDEV;
 	if (r->stop_first)
