@@ -17,32 +17,42 @@ good() {
 		grep -Eq ' [1-9][0-9]* references: good$' verify.out
 }
 
-# checked NAME STATUS PATTERN COMMAND...: attach to it once; it ends with STATUS, its last line has
-# PATTERN, and the store is good
+# is_recorded PID
+is_recorded() {
+	grep -qs adept-session "/proc/$1/maps"
+}
+
+# checked NAME SIGNAL PATTERN COMMAND...: attach to it once, and end it by SIGNAL (0: it ends by
+# itself): it exits with 0, its last line has PATTERN, and the store is good
 checked() {
-	local name=$1 want=$2 pattern=$3 pid status ours
+	local name=$1 signal=$2 pattern=$3 pid recorder status ours
 	shift 3
 	rm -rf out store
 	"$@" >out 2>&1 &
 	pid=$!
 	wait_for 10 grep -qs running out
 	sleep 0.$((RANDOM % 5))
-	timeout 120 "$DEPCTL" attach -q -o store $pid 2>err
+	timeout 120 "$DEPCTL" attach -q -o store $pid 2>err &
+	recorder=$!
+	wait_for 20 is_recorded $pid
+	[ "$signal" = 0 ] || sleep 4
+	kill -s "$signal" $pid
+	wait $recorder
 	ours=$?
 	wait $pid
 	status=$?
-	[ "$ours $status" = "0 $want" ] && tail -n 1 out | grep -q "$pattern" && good store &&
+	[ "$ours $status" = "0 0" ] && tail -n 1 out | grep -q "$pattern" && good store &&
 		return
 	fail "$name: $ours, $status: $(tail -n 1 out err verify.out | paste -s -d '|')"
 	return 1
 }
 
 # ---- programs that check themselves ----
-for program in "attach_calls 0 all.calls" "attach_threads 0 all.as"; do
-	read -r name status pattern <<<"$program"
+for program in "attach_calls 0 all.calls" "attach_threads 1000 all.as"; do
+	read -r name seconds pattern <<<"$program"
 	done=0
 	for ((i = 0; i < rounds; i++)); do
-		checked "$name" "$status" "$pattern" "$build/programs/$name" 5 || break
+		checked "$name" USR2 "$pattern" "$build/programs/$name" "$seconds" || break
 		done=$((done + 1))
 	done
 	is "$name, recorded from the middle on" $done $rounds

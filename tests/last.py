@@ -3,7 +3,8 @@
 """Is one dump of references the end of another one, for each worker of programs/last_part?
 
 last.py WHOLE PART START END WORKERS SIZE: references of the code from START to before END, and the
-workers' memory of SIZE bytes each (hexadecimal).  Prints "worker N: COUNT equal" or what differs.
+workers' memory of SIZE bytes each (hexadecimal).  Prints "worker N: equal", "worker N: dropped" if
+it has none in PART, or what differs.
 """
 import sys
 
@@ -30,7 +31,9 @@ def main():
     part = by_worker(references(part, start, end), workers, size)
     for number, refs in sorted(whole.items()):
         end_of = part.get(number, [])
-        if not 0 < len(end_of) < len(refs):
+        if not end_of:
+            print(f"worker {number}: dropped")
+        elif len(end_of) >= len(refs):
             print(f"worker {number}: {len(end_of)} references of {len(refs)}")
         elif refs[-len(end_of):] != end_of:
             print(f"worker {number}: {len(end_of)} references are not the last ones")

@@ -148,7 +148,8 @@ static void *polling(void *arg)
 
 	while (!over) {
 		n = poll(NULL, 0, PAUSE_MS);
-		if (n)
+		/* SIGUSR2 ends it, and any thread may receive that. */
+		if (n && !over)
 			wrong("poll", n);
 	}
 	return arg;
