@@ -116,9 +116,9 @@ static int examine_all(const struct scan *s, struct result *r, struct dep_runnin
 /*
  * The thread to be stopped that creates the tracer's thread, which takes less than a millisecond.
  *
- * One that sleeps stops at once, while one that runs waits for a processor.  After a second stop the
- * number of a call that the kernel restarts by another is not known any more: such a thread comes
- * last.
+ * One that sleeps stops at once, while one that runs waits for a processor.  After a second stop
+ * the number of a call that the kernel restarts by another is not known any more: such a thread
+ * comes last.
  */
 static struct dep_attach_thread *choose_guest(const struct scan *s)
 {

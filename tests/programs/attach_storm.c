@@ -322,5 +322,6 @@ int main(int argc, char **argv)
 	program = argv;
 	if (argc >= 3 && !strcmp(argv[1], "exec"))
 		return execs(atoi(argv[2]), argc > 3 ? atol(argv[3]) : 0);
-	return run_case(cases, sizeof(cases) / sizeof(cases[0]), argc == 2 ? argv[1] : "descriptors");
+	return run_case(cases, sizeof(cases) / sizeof(cases[0]),
+			argc == 2 ? argv[1] : "descriptors");
 }
