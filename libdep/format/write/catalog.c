@@ -234,15 +234,15 @@ static void put_last(struct insert *in, struct dep_store *s)
 
 static void put_last_threads(struct insert *in, struct dep_store *s)
 {
-	const struct dep_last_thread *t;
 	struct dep_last l;
+	size_t i;
 
 	dep_store_last(s, &l);
-	for (t = l.thread; t < l.thread + l.nthreads; t++) {
-		number(in, t->thread);
-		number(in, t->first);
-		number(in, t->chunks);
-		number(in, t->bytes);
+	for (i = 0; i < l.nthreads; i++) {
+		number(in, l.thread[i].thread);
+		number(in, l.thread[i].first);
+		number(in, l.thread[i].chunks);
+		number(in, l.thread[i].bytes);
 		row_done(in);
 	}
 }
