@@ -156,7 +156,6 @@ static int claim_slot(struct dep_attaching *a, struct dep_why *why)
 
 static int make_engine(struct dep_attaching *a, struct dep_why *why)
 {
-	const struct dep_origin from = { .cause = ADEPT_BY_ATTACH };
 	struct dep_started *s = a->started;
 	struct adept_boot *b = a->boot;
 	int err;
@@ -168,11 +167,7 @@ static int make_engine(struct dep_attaching *a, struct dep_why *why)
 	b->stub = s->starter.page;
 	s->plan = (struct dep_plan){ .r = &s->starter.r, .space = &s->space };
 	err = dep_make_engine(&s->plan, a->t, b, why);
-	if (err)
-		return s->starter.r.no_fd && !s->starter.r.files ? -EXDEV : err;
-	dep_slot_live(a->t, s->slot, a->pid, b->ns & ADEPT_NS_TIDS, &from, &s->serial);
-	dep_slot(a->t, s->slot)->self = b->image;
-	return 0;
+	return err && s->starter.r.no_fd && !s->starter.r.files ? -EXDEV : err;
 }
 
 /* Let the thread run one of the engine's functions. */
@@ -287,14 +282,18 @@ static int prepare(struct dep_attaching *a, struct dep_why *why)
 
 int dep_running_commit(struct dep_attaching *a, struct dep_injected *out, struct dep_why *why)
 {
+	const struct dep_origin from = { .cause = ADEPT_BY_ATTACH };
 	struct dep_started *s = a->started;
 	const struct adept_boot *b = a->boot;
 	int err = prepare(a, why);
 
-	*out = (struct dep_injected){ .pid = a->pid, .base = a->base, .proc = s->slot,
-				      .serial = s->serial };
 	if (err)
 		return err;
+	/* Not before: the collector takes a slot that was live for a process that has begun. */
+	dep_slot_live(a->t, s->slot, a->pid, b->ns & ADEPT_NS_TIDS, &from, &s->serial);
+	dep_slot(a->t, s->slot)->self = b->image;
+	*out = (struct dep_injected){ .pid = a->pid, .base = a->base, .proc = s->slot,
+				      .serial = s->serial };
 	err = dep_starter_last(&s->starter, b->image + a->t->entry.commit, b->image);
 	if (!err)
 		err = dep_memory_read(a->mem, s->table_at, s->table, a->n * sizeof(*s->table));
