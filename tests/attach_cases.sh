@@ -194,7 +194,7 @@ no-exec-gain may forbid writable and executable memory
 END
 
 # ---- ids that change all the time, a program with more privileges ----
-reasons="privileged:|try again|cannot be (opened|traced)|is being recorded|protected"
+reasons="privileged:|try again|cannot be (opened|traced|read)|is being recorded|protected"
 if [ -n "$nobody" ]; then
 	for case in ids dumpable; do
 		as='' depctl=$DEPCTL

@@ -651,7 +651,7 @@ struct adept_boot {
 	u64 low, low_size;
 	u64 heap, heap_size;	/* address space for the engine's data, PROT_NONE at first */
 	u64 arena[2], arena_size[2];	/* RWX code cache near the libraries and near the program */
-	u32 proc;		/* index of this process's slot, LIVE (in an attach: from @commit on) */
+	u32 proc;		/* index of the process's slot; LIVE, in an attach from @commit */
 	u32 cause;		/* enum adept_cause */
 	u64 regs[16];		/* initial application registers, hardware order */
 	u64 rip, rflags, fs_base, gs_base;
