@@ -153,6 +153,17 @@ reached userfaultfd
 go_on
 over userfaultfd
 
+# ---- a program that changes the engine while it starts ----
+native hostile
+begin hostile
+reached hostile
+timeout 60 "$DEPCTL" attach -q --for 1 -o store $pid 2>err
+is "hostile: status" $? 1
+grep -q "did not start in process $pid within" err && pass "hostile: it is given up" ||
+	fail "hostile: $(cat err)"
+go_on
+over hostile
+
 # ---- memory: less than 64 MiB more, or a refusal ----
 resident() {
 	sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$pid/status"

@@ -70,7 +70,8 @@ void dep_attach_probe_free(struct dep_attach_probe *p);
 
 /**
  * struct dep_attach_cost - cost of an attach for the process
- * @stop_ns:	from the first request to stop until the last thread was let go
+ * @stop_ns:	from the first request to stop until the last thread was let go, and before that the
+ *		stop of the one thread that creates the tracer's thread
  * @threads:	number of threads taken over, including those that are caught later
  */
 struct dep_attach_cost {

@@ -170,6 +170,15 @@ static int make_engine(struct dep_attaching *a, struct dep_why *why)
 	return err && s->starter.r.no_fd && !s->starter.r.files ? -EXDEV : err;
 }
 
+static int no_start(pid_t pid, int err, struct dep_why *why)
+{
+	if (err != -ETIMEDOUT)
+		return dep_inject_error(why, ESRCH, "Process %d has ended.", pid);
+	return dep_inject_error(why, ETIMEDOUT, "The engine did not start in process %d within %d "
+				"seconds; its memory stays mapped there.", pid,
+				DEP_STARTER_SECONDS);
+}
+
 /* Let the thread run one of the engine's functions. */
 static int run(struct dep_attaching *a, u64 function, struct dep_why *why)
 {
@@ -178,7 +187,7 @@ static int run(struct dep_attaching *a, u64 function, struct dep_why *why)
 				  b->image + a->t->entry.reported);
 
 	if (ret < 0)
-		return dep_inject_error(why, ESRCH, "Process %d has ended.", a->pid);
+		return no_start(a->pid, ret, why);
 	return ret ? dep_inject_error(why, ENOMEM, "The engine in process %d has not enough "
 				      "memory.", a->pid) : 0;
 }
@@ -231,7 +240,7 @@ void dep_running_undo(struct dep_attaching *a)
 
 /* ---- commit ---- */
 
-/* The program may have changed its mappings since dep_running_start(). */
+/* The program may have changed its mappings since dep_running_begin(). */
 static int write_maps(struct dep_attaching *a, struct dep_why *why)
 {
 	struct dep_started *s = a->started;
@@ -298,7 +307,7 @@ int dep_running_commit(struct dep_attaching *a, struct dep_injected *out, struct
 	if (!err)
 		err = dep_memory_read(a->mem, s->table_at, s->table, a->n * sizeof(*s->table));
 	if (err)
-		return dep_inject_error(why, ESRCH, "Process %d has ended.", a->pid);
+		return no_start(a->pid, err, why);
 	dep_move_threads(a);
 	if (s->starter.r.held)
 		kill(a->pid, s->starter.r.held);

@@ -121,6 +121,7 @@ struct dep_stopped {
  * @sig:	signal to queue again when the process continues; 0: none
  * @held:	stop signal received meanwhile, to be sent again
  * @event:	PTRACE_GETEVENTMSG of the last event
+ * @until:	seconds of CLOCK_MONOTONIC at which to give up waiting for a stop; 0: never
  * @files:	a process with the same descriptors, if @pid is not the first thread of one; or 0
  * @running:	it has run before; job control may have stopped it
  * @no_fd:	dep_pass_session_fd() has failed
@@ -137,6 +138,7 @@ struct dep_remote {
 	int sig;
 	int held;
 	unsigned long event;
+	time_t until;
 	pid_t files;
 	bool running, no_fd;
 };
@@ -157,6 +159,8 @@ u64 dep_vdso_call(int mem, const struct dep_address_space *s);
 
 /* ---- starter.c: a thread of the injector in a running process ---- */
 
+#define DEP_STARTER_SECONDS	10	/* time for all that a starter does */
+
 /**
  * struct dep_starter - a thread that makes system calls in a process whose own threads run
  * @r:		for dep_remote_call(); r.pid is 0 if there is no such thread
@@ -164,6 +168,9 @@ u64 dep_vdso_call(int mem, const struct dep_address_space *s);
  * @vdso_call:	address of a syscall instruction in the vdso
  *
  * If the caller dies, the thread exits.  All signals are blocked in it.
+ *
+ * The process's own threads can change the code that it executes, so it gets DEP_STARTER_SECONDS
+ * for all that it does.  Then functions return -ETIMEDOUT, and it is left alone.
  */
 struct dep_starter {
 	struct dep_remote r;

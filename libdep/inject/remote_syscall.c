@@ -22,6 +22,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -31,9 +32,28 @@
 #endif
 
 #define VDSO_MAX (64u << 10)
+#define PAUSE_NS 10000 /* pause between two looks at a thread that is not waited for for ever */
 #define SYSCALL_INSN 0x050fu
 /* Size of the kernel's struct user_regs_struct of 32-bit processes. */
 #define REGS32_SIZE 68u
+
+/* dep_trace_wait(), at most until r->until. */
+static int wait_stop(struct dep_remote *r, int *sig)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	struct timespec now;
+	int stop;
+
+	for (;;) {
+		stop = dep_trace_wait(r->pid, !r->until, sig);
+		if (stop != DEP_STOP_NONE || !r->until)
+			return stop;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		if (now.tv_sec >= r->until)
+			return -ETIMEDOUT;
+		nanosleep(&pause, NULL);
+	}
+}
 
 int dep_remote_next_stop(struct dep_remote *r)
 {
@@ -43,7 +63,7 @@ int dep_remote_next_stop(struct dep_remote *r)
 		if (ptrace(PTRACE_SYSCALL, r->pid, NULL, (long)r->sig))
 			return -errno;
 		r->sig = 0;
-		stop = dep_trace_wait(r->pid, true, &sig);
+		stop = wait_stop(r, &sig);
 		switch (stop) {
 		case DEP_STOP_SYSCALL:
 			return 0;

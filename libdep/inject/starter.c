@@ -23,6 +23,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -32,6 +33,7 @@
 #define FLAGS		0x202		/* interrupts on, as in each thread */
 #define CLONE_FLAGS	0x00050f00	/* VM, FS, FILES, SIGHAND, THREAD, SYSVSEM */
 #define CLOSE_UNSHARE	2		/* CLOSE_RANGE_UNSHARE */
+#define PAUSE_NS	10000		/* pause between two looks at the thread */
 
 #ifndef SYS_close_range
 #define SYS_close_range 436
@@ -139,13 +141,22 @@ static int map_stub(struct dep_starter *s, struct dep_remote *guest, struct dep_
 				      guest->pid, strerror(-err)) : 0;
 }
 
+static time_t seconds_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec;
+}
+
 /* Wait until the new thread has stopped, before its first instruction. */
 static int await(struct dep_starter *s, pid_t tid, int mem, struct dep_why *why)
 {
 	struct user_regs_struct *regs = &s->r.regs;
 	int sig, stop;
 
-	s->r = (struct dep_remote){ .pid = tid, .mem = mem, .insn = s->page, .running = true };
+	s->r = (struct dep_remote){ .pid = tid, .mem = mem, .insn = s->page, .running = true,
+				    .until = seconds_now() + DEP_STARTER_SECONDS };
 	stop = dep_trace_wait(tid, true, &sig);
 	if (stop < 0 || stop == DEP_STOP_DEAD || ptrace(PTRACE_GETREGS, tid, NULL, regs)) {
 		s->r.pid = 0;
@@ -244,26 +255,35 @@ int dep_starter_run(struct dep_starter *s, u64 at, u64 arg, u64 reported)
 	return err ? err : status;
 }
 
+/* waitpid(), at most until @until. */
+static int wait_for(pid_t tid, time_t until, int *status)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	pid_t got;
+
+	while (!(got = waitpid(tid, status, __WALL | WNOHANG)) || (got < 0 && errno == EINTR)) {
+		if (seconds_now() >= until)
+			return -ETIMEDOUT;
+		nanosleep(&pause, NULL);
+	}
+	return got < 0 ? -errno : 0;
+}
+
 int dep_starter_last(struct dep_starter *s, u64 at, u64 arg)
 {
 	pid_t tid = s->r.pid;
-	int err = enter(s, at, arg), status;
+	int err = enter(s, at, arg), status = 0;
 
 	s->r.pid = 0;
-	for (;;) {
-		if (err || ptrace(PTRACE_CONT, tid, NULL, NULL))
-			return err ? err : -errno;
-		while (waitpid(tid, &status, __WALL) < 0)
-			if (errno != EINTR)
-				return -errno;
-		if (WIFEXITED(status))
+	while (!err && !ptrace(PTRACE_CONT, tid, NULL, NULL)) {
+		err = wait_for(tid, s->r.until, &status);
+		if (!err && WIFEXITED(status))
 			return WEXITSTATUS(status);
-		if (WIFSIGNALED(status))
-			return -ESRCH;
 		/* The only signal that it can receive. */
-		if (!(status >> 16) && WSTOPSIG(status) == SIGSTOP)
+		if (!err && WIFSTOPPED(status) && !(status >> 16) && WSTOPSIG(status) == SIGSTOP)
 			s->r.held = SIGSTOP;
 	}
+	return err ? err : -ESRCH;
 }
 
 void dep_starter_end(struct dep_starter *s)

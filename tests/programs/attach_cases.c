@@ -401,6 +401,59 @@ static void case_dumpable(void)
 	while_changing(changes_dumpable);
 }
 
+/* ---- code of the engine that never ends ---- */
+
+#define CODE_AT		0x1000
+#define CODE_SIZE	0x1c000
+
+/* Where is the engine's image?  0: not there yet. */
+static unsigned long find_image(void)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	unsigned long start, image = 0;
+	bool session = false;
+	char line[512], perms[5];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		session |= !!strstr(line, "adept-session");
+		if (!image && sscanf(line, "%lx-%*x %4s", &start, perms) == 2 &&
+		    !strcmp(perms, "rwxp"))
+			image = start;
+	}
+	if (f)
+		fclose(f);
+	return session ? image : 0;
+}
+
+/* Write code that runs in circles over that of the engine, again and again. */
+static void *changes_engine(void *arg)
+{
+	static unsigned char code[CODE_SIZE];
+	int mem = open("/proc/self/mem", O_RDWR), i;
+	unsigned long image;
+
+	memset(code, 0x90, sizeof(code));	/* nop */
+	for (i = 1; i <= CODE_SIZE / 64; i++)
+		memcpy(code + i * 64 - 2, "\xeb\xfe", 2);	/* jmp to itself */
+	while (!over) {
+		image = find_image();
+		for (i = 0; image && i < 100; i++)
+			pwrite(mem, code, sizeof(code), (off_t)(image + CODE_AT));
+	}
+	close(mem);
+	return arg;
+}
+
+/* With many threads the engine's start takes long enough to be met. */
+static void case_hostile(void)
+{
+	int i;
+
+	for (i = 0; i < 500; i++)
+		begin_thread(idle, NULL);
+	while_changing(changes_engine);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
@@ -411,6 +464,7 @@ int main(int argc, char **argv)
 		{ "limit-as", case_limit_as }, { "limit-data", case_limit_data },
 		{ "no-exec-gain", case_no_exec_gain }, { "stopped", case_stopped },
 		{ "ids", case_ids }, { "dumpable", case_dumpable },
+		{ "hostile", case_hostile },
 	};
 
 	return run_case(cases, sizeof(cases) / sizeof(cases[0]), argc == 2 ? argv[1] : "locked");
