@@ -157,6 +157,7 @@ over userfaultfd
 native hostile
 begin hostile
 reached hostile
+rm -rf store
 timeout 60 "$DEPCTL" attach -q --for 1 -o store $pid 2>err
 is "hostile: status" $? 1
 grep -q "did not start in process $pid within" err && pass "hostile: it is given up" ||
