@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `make lint`: licence lines, line lengths, white space, shell syntax, suites that testing.rst
-# does not have; manual pages by groff and sources by cppcheck where these are installed.
+# `make lint`: lines, licences, shell syntax, suites that testing.rst does not have; manual pages
+# by groff and sources by cppcheck where these are installed.
 cd "$(dirname "$0")/.." || exit 1
 bad=0
 
@@ -14,16 +14,7 @@ sources() {
 	git ls-files '*.c' '*.h' '*.S' '*.cpp' '*.sh' '*.py' '*.lds' '*.in' Makefile .ci/run
 }
 
-for f in $(sources); do
-	head -n 3 "$f" | grep -q 'SPDX-License-Identifier: ' ||
-		say "$f: no SPDX-License-Identifier in the first lines"
-	# a tab is eight columns wide
-	expand "$f" | awk -v f="$f" 'length > 100 {
-		print f ":" NR ": " length " columns"
-		n++
-	} END { exit n > 0 }' || bad=1
-	grep -n '[ 	]$' "$f" | sed "s,^,$f: white space at the end of line ," | grep . && bad=1
-done
+python3 scripts/check-lines.py $(sources) || bad=1
 python3 scripts/check-includes.py || bad=1
 python3 scripts/check-words.py || bad=1
 for licence in $(sources | xargs head -q -n 3 | sed -n 's/.*SPDX-License-Identifier: //p' |
