@@ -31,6 +31,8 @@ void frag_kill(struct frag *f);
 void frag_make_return_site(u64 pc);
 /** frag_kill_range() - kill all fragments with code in [@start, @end); returns their number */
 unsigned int frag_kill_range(u64 start, u64 end);
+/** frag_keep() - kill the fragments with a run of code for which @keep returns 0 */
+void frag_keep(int (*keep)(u64 start, u64 end));
 /** frag_of_cache() - find the fragment that contains cache address @addr, or NULL; lock-free */
 struct frag *frag_of_cache(u64 addr);
 

@@ -11,18 +11,13 @@
  */
 #include "code_cache.h"
 #include "code_map.h"
+#include "code_regions.h"
 #include "mapping_table.h"
 #include "libdep/engine/record/record.h"
 #include "libdep/engine/hooks/hooks.h"
 
 #define MAX_REGIONS	1024
 #define MAX_PROTECTED	4096
-
-struct region {
-	u64 start, end;
-	u32 prot;
-	u32 shared;
-};
 
 struct watched {
 	u64 page;
@@ -127,13 +122,27 @@ static int lookup_region(u64 pc, struct region *r)
 	}
 	if (!found)
 		return 0;
-	*r = (struct region){ l.start, l.end, l.prot, l.shared };
+	*r = (struct region){
+		.start = l.start, .end = l.end, .offset = l.offset, .dev = l.dev,
+		.inode = l.inode, .prot = l.prot, .shared = l.shared,
+	};
 	LOG_LOCKED(ADEPT_LOG_MEMORY, "code from mapping %lx-%lx of %s", l.start, l.end, l.path);
 	if (recording())
 		record_map(&l);
 	if (base)
 		hooks_scan_module(base, l.start, l.end);
 	return 1;
+}
+
+u32 region_count(void)
+{
+	return nregions;
+}
+
+void region_each(void (*f)(const struct region *r))
+{
+	for (u32 i = 0; i < nregions; i++)
+		f(&regions[i]);
 }
 
 static struct region *region_of(u64 pc)
@@ -355,6 +364,7 @@ static void cut_region(u32 i, u64 start, u64 end)
 		regions[i] = regions[--nregions];
 	if (after.end <= end)
 		return;
+	after.offset += end - after.start;
 	after.start = end;
 	if (nregions == MAX_REGIONS)
 		forgotten = 1;

@@ -46,6 +46,14 @@ u32 code_unprotect_count(void);
 void code_changed(u64 stamp, u64 start, u64 end);
 /** code_restore_caught() - put back what the injector's int3 instructions replace */
 void code_restore_caught(void);
+/** code_pause() - the program runs natively from now on; no thread runs in the code cache */
+void code_pause(void);
+/**
+ * code_resume() - the engine runs the program again: remove fragments whose code has changed
+ *
+ * The table of mappings is up to date.
+ */
+void code_resume(void);
 /** mem_ours_from() - first address of the engine's own memory in [@start, @end), or @end */
 u64 mem_ours_from(u64 start, u64 end);
 /** mem_list_ours() - list the engine's mappings but for the image in boot.mapping */

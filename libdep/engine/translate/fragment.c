@@ -241,6 +241,31 @@ unsigned int frag_kill_range(u64 start, u64 end)
 	return n;
 }
 
+static int keeps(struct frag *f, int (*keep)(u64 start, u64 end))
+{
+	const u8 *len = frag_lens(f);
+
+	for (u32 r = 0; r < f->nruns; r++) {
+		u64 from = f->runs[r].pc, to = from;
+
+		for (u32 i = 0; i < f->runs[r].ninsns; i++)
+			to += *len++;
+		if (to != from && !keep(from, to))
+			return 0;
+	}
+	return 1;
+}
+
+void frag_keep(int (*keep)(u64 start, u64 end))
+{
+	for (u32 i = 0; i < nslots; i++) {
+		struct frag *f = slots[i].frag > GONE ? heap_at(slots[i].frag) : NULL;
+
+		if (f && !keeps(f, keep))
+			frag_kill(f);
+	}
+}
+
 struct frag *frag_of_cache(u64 addr)
 {
 	struct arena *a = arena_of(addr);

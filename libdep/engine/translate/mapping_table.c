@@ -415,6 +415,7 @@ static void add_line(const struct map_line *l)
 	if (mem_is_ours(l->start, l->end - l->start) || l->start == boot.stub)
 		return;
 	t.path = *l->path && t.prot & K_PROT_EXEC ? keep_path(l->path, strlen(l->path)) : 0;
+	t.stamp = now;
 	put(&t);
 }
 
@@ -423,6 +424,8 @@ void track_init(char *text)
 	char *at = text, *line;
 	struct map_line l;
 
+	n = 0;
+	lossy = 0;
 	while (*at) {
 		line = at;
 		while (*at && *at != '\n')

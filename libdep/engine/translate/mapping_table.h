@@ -34,7 +34,7 @@ struct tracked_range {
 };
 
 /**
- * track_init() - enter the mappings that exist when the engine starts
+ * track_init() - enter the mappings that exist when the engine starts, or starts again
  * @text: from the injector, lines of /proc/PID/maps (struct adept_boot.low); zeroed afterwards
  */
 void track_init(char *text);
