@@ -22,14 +22,15 @@ enum { UNTRACED, WATCHED, ASKED, STOPPED };
 
 /* ---- calls.c ---- */
 
+struct scan;
+
 /**
  * call_restarts() - does a stop leave this blocked call as it is?
- * @proc: dep_proc_open() of the process
  *
  * Return: true if the kernel is known to restart it with its time-out unchanged, or if it has none
  * and can be made again.
  */
-bool call_restarts(int proc, s64 nr, const u64 args[6]);
+bool call_restarts(const struct scan *s, pid_t tid, s64 nr, const u64 args[6]);
 /**
  * call_restarts_by_another() - does the kernel restart this call by the call restart_syscall?
  *

@@ -88,13 +88,14 @@ bool scan_has_filter(int proc, pid_t tid)
 	return mode && mode[sizeof(key) - 1] != '0';
 }
 
-static bool may_be_stopped(int proc, const struct dep_attach_thread *t)
+static bool may_be_stopped(const struct scan *s, const struct dep_attach_thread *t)
 {
-	return call_restarts(proc, t->call, t->args) &&
-	       !(call_restarts_by_another(t->call, t->args) && scan_has_filter(proc, t->tid));
+	return call_restarts(s, t->tid, t->call, t->args) &&
+	       !(call_restarts_by_another(t->call, t->args) && scan_has_filter(s->proc, t->tid));
 }
 
-static enum dep_attach_kind kind_of(int proc, char state, const struct dep_attach_thread *t)
+static enum dep_attach_kind kind_of(const struct scan *s, char state,
+				    const struct dep_attach_thread *t)
 {
 	switch (state) {
 	case 'R':
@@ -105,7 +106,7 @@ static enum dep_attach_kind kind_of(int proc, char state, const struct dep_attac
 	case 'S':
 		if (t->call < 0)
 			return DEP_ATTACH_RUNNING;
-		return may_be_stopped(proc, t) ? DEP_ATTACH_RESTARTS : DEP_ATTACH_RETURNS;
+		return may_be_stopped(s, t) ? DEP_ATTACH_RESTARTS : DEP_ATTACH_RETURNS;
 	default:
 		return t->call >= 0 && call_is_vfork(t->call, t->args) ? DEP_ATTACH_VFORKS
 									: DEP_ATTACH_BLOCKED;
@@ -123,7 +124,7 @@ int scan_look(const struct scan *s, pid_t tid, struct dep_attach_thread *now)
 	state = read_stat(s->proc, tid, now->name);
 	if (!state || state == 'Z' || state == 'X')
 		return -ESRCH;
-	now->kind = kind_of(s->proc, state, now);
+	now->kind = kind_of(s, state, now);
 	if (now->kind == DEP_ATTACH_RUNNING)
 		now->call = -1;
 	return 0;

@@ -116,6 +116,31 @@ static void in_recv(void)
 	check("recv", recv(fd[0], &c, 1, 0), -1, EAGAIN);
 }
 
+/* Without a time-out of its own: another thread sends when it is over. */
+static int sockets[2];
+
+static void *send_later(void *arg)
+{
+	const struct timespec t = { .tv_nsec = PAUSE_MS * 1000000 };
+
+	nanosleep(&t, NULL);
+	check("send", send(sockets[1], "x", 1, 0), 1, 0);
+	return arg;
+}
+
+static void in_endless_recv(void)
+{
+	pthread_t t;
+	char c = 0;
+
+	if (!sockets[1])
+		socketpair(AF_UNIX, SOCK_STREAM, 0, sockets);
+	pthread_create(&t, NULL, send_later, NULL);
+	check("endless recv", recv(sockets[0], &c, 1, 0), 1, 0);
+	check("its byte", c, 'x', 0);
+	pthread_join(t, NULL);
+}
+
 static void in_nanosleep(void)
 {
 	struct timespec t = { .tv_nsec = PAUSE_MS * 1000000 };
@@ -255,6 +280,7 @@ int main(int argc, char **argv)
 	static struct timed timed[] = {
 		{ "epoll_wait", in_epoll, 0 }, { "semtimedop", in_semtimedop, 0 },
 		{ "sigtimedwait", in_sigtimedwait, 0 }, { "recv", in_recv, 0 },
+		{ "endless recv", in_endless_recv, 0 },
 		{ "nanosleep", in_nanosleep, 0 }, { "poll", in_poll, 0 }, { "futex", in_futex, 0 },
 	};
 	static struct transfer whole[] = {
