@@ -88,6 +88,9 @@ void ring_next_chunk(struct tls *t, const struct adept_position *tail,
 		     const struct adept_position *head, u32 have);
 /** ring_event() - append an event at a record boundary */
 void ring_event(struct tls *t, u32 id, const void *payload, u32 size);
+/** ring_close_chunks() - make all rings inaccessible again: each chunk takes two mappings */
+void ring_close_chunks(void);
+
 /** ring_record_context() - append ADEPT_EV_CONTEXT: execution continues at @pc with t->regs */
 void ring_record_context(struct tls *t, u64 pc);
 /** ring_has_room() - whether the current chunk has room for @bytes more bytes */

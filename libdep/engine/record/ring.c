@@ -565,6 +565,13 @@ void ring_thread_leave(struct tls *t)
 	take_scratch(t);
 }
 
+void ring_close_chunks(void)
+{
+	const struct adept_session *l = layout();
+
+	sys3(__NR_mprotect, boot.session + l->ring_off, l->file_size - l->ring_off, K_PROT_NONE);
+}
+
 void ring_thread_vanished(struct tls *t)
 {
 	slots_leave(t, ADEPT_SLOT_ENDED);
