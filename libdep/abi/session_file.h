@@ -37,7 +37,7 @@
 #include "types.h"
 
 #define ADEPT_SESSION_MAGIC	0x4e53545045444100ull	/* "\0ADEPTSN" */
-#define ADEPT_SESSION_VERSION	7
+#define ADEPT_SESSION_VERSION	8
 /* Name of the session file's memfd; /proc/PID/maps shows it as "/memfd:NAME (deleted)". */
 #define ADEPT_SESSION_NAME	"adept-session"
 
@@ -249,6 +249,15 @@ enum adept_exec_state {
  *	ASKED or BUSY -> NONE		the threads go on in the engine
  *
  * If the tracer dies, the threads themselves go on in the engine or leave it.
+ *
+ * With adept_proc.pausing the engine stays in the process's memory (attach/resume.c):
+ *
+ *	LEAVING -> PAUSED		(all threads run natively)
+ *	PAUSED -> RESUMING
+ *	(RESUMING) starts the engine	RESUMING -> NONE: it is ready for the threads
+ *	again, moves the threads
+ *
+ * If the tracer of a resume dies before NONE, the process is still paused.
  */
 enum adept_leave {
 	ADEPT_LEAVE_NONE,
@@ -259,6 +268,8 @@ enum adept_leave {
 	ADEPT_LEAVE_LEAVING,
 	ADEPT_LEAVE_LAST,
 	ADEPT_LEAVE_LEFT,
+	ADEPT_LEAVE_PAUSED,
+	ADEPT_LEAVE_RESUMING,
 };
 
 /** struct adept_proc - one recorded process image (an execve makes a new one) */
@@ -299,7 +310,10 @@ struct adept_proc {
 	u32 exec_native;	/* enum adept_native: why the current execve is not followed */
 	u64 self;		/* address of the process's struct adept_boot */
 	u32 leavers;		/* futex: number of threads that have begun to wait for a detach */
-	u32 leave_tracer;	/* robust futex owned by the tracer that detaches */
+	/* robust futex owned by the tracer that detaches, pauses or resumes */
+	u32 leave_tracer;
+	u32 pausing;		/* 1: the engine stays; set by the tracer before ASKED */
+	u32 reserved;
 	/*
 	 * Used only in the slot of a domain's founder, the process that isolated itself.  Processes
 	 * of the domain use this instead of the session's first page: the collector writes stop,

@@ -110,6 +110,24 @@ struct dep_detached {
 };
 
 /**
+ * dep_pause() - dep_detach(), but leave the engine in the process's memory for dep_resume()
+ *
+ * With @out->late, the slot's leave becomes ADEPT_LEAVE_PAUSED when all threads have left.
+ * Children and programs that the process starts in a pause are not recorded.
+ */
+int dep_pause(const struct dep_target *target, u32 slot, pid_t pid, struct dep_detached *out,
+	      struct dep_why *why);
+/**
+ * dep_resume() - record a paused process again
+ *
+ * As dep_attach_running(), but what the engine has translated is still there.
+ *
+ * Return: 0; -EBUSY: it is not paused, or not all of its threads have left the engine yet.
+ */
+int dep_resume(const struct dep_target *target, u32 slot, pid_t pid, struct dep_attach_cost *cost,
+	       struct dep_why *why);
+
+/**
  * dep_detach() - end the recording of a process, and let it run natively
  * @target:	its session; @target->session must be mapped up to the end of the process slots
  * @slot:	its process slot

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Detach: move all threads of a recorded process out of the engine, and unmap it.
+ * Detach, or pause: move all threads of a recorded process out of the engine.  A detach unmaps it.
  *
  *	caller				tracer
  *	fork ------------------------->	ask the process to leave; stop its threads, except those in
@@ -42,6 +42,7 @@ struct detach {
 	const struct dep_target *target;
 	u32 slot;
 	pid_t pid;
+	bool pause;		/* the engine stays in memory */
 	int err;
 	struct dep_why why;
 	struct dep_detached out;
@@ -292,7 +293,7 @@ static void release_native(struct detach *d)
 
 static void move(struct detach *d, u32 i, bool last)
 {
-	int ret = dep_leaving_move(&d->leaving, &d->leaver[i], last);
+	int ret = dep_leaving_move(&d->leaving, &d->leaver[i], last && !d->pause);
 
 	d->out.mapped |= ret > 0;
 	thread_gone(d, i);
@@ -403,6 +404,8 @@ static void finish(struct scan *s, void *arg)
 
 static int begin(struct detach *d, struct scan *s)
 {
+	int err;
+
 	s->pid = d->pid;
 	s->proc = dep_proc_open(s->pid);
 	if (s->proc < 0)
@@ -411,7 +414,11 @@ static int begin(struct detach *d, struct scan *s)
 	d->leaver = calloc(DEP_ATTACH_THREADS, sizeof(*d->leaver));
 	if (!s->thread || !d->leaver)
 		return dep_inject_error(&d->why, ENOMEM, "No memory.");
-	return dep_leaving_begin(&d->leaving, d->target, d->slot, d->pid, s->proc, &d->why);
+	/* What cannot be attached to cannot be resumed, either. */
+	if (d->pause && (err = refuse_process(s->pid, s->proc, true, &d->why)))
+		return err;
+	return dep_leaving_begin(&d->leaving, d->target, d->slot, d->pid, s->proc, d->pause,
+				 &d->why);
 }
 
 /* The process goes on in the engine. */
@@ -482,8 +489,8 @@ static int try(struct detach *d, struct dep_why *why)
 	return dep_inject_error(why, -d->err, "%s", d->why.text);
 }
 
-int dep_detach(const struct dep_target *target, u32 slot, pid_t pid, struct dep_detached *out,
-	       struct dep_why *why)
+static int leave(const struct dep_target *target, u32 slot, pid_t pid, bool pause,
+		 struct dep_detached *out, struct dep_why *why)
 {
 	u64 begun = now_ns();
 	unsigned int tries;
@@ -498,6 +505,7 @@ int dep_detach(const struct dep_target *target, u32 slot, pid_t pid, struct dep_
 	d->target = target;
 	d->slot = slot;
 	d->pid = pid;
+	d->pause = pause;
 	/*
 	 * -EBUSY: the recorder traces it during an execve, or the threads have not noticed yet that
 	 * an earlier tracer has died.
@@ -512,4 +520,22 @@ int dep_detach(const struct dep_target *target, u32 slot, pid_t pid, struct dep_
 	*out = d->out;
 	munmap(d, sizeof(*d));
 	return err;
+}
+
+int dep_pause(const struct dep_target *target, u32 slot, pid_t pid, struct dep_detached *out,
+	      struct dep_why *why)
+{
+	return leave(target, slot, pid, true, out, why);
+}
+
+int dep_detach(const struct dep_target *target, u32 slot, pid_t pid, struct dep_detached *out,
+	       struct dep_why *why)
+{
+	struct dep_attach_cost cost;
+	int err = 0;
+
+	/* Only the engine can take itself out of the process. */
+	if (dep_is_paused(target, slot))
+		err = dep_resume(target, slot, pid, &cost, why);
+	return err ? err : leave(target, slot, pid, false, out, why);
 }

@@ -159,8 +159,11 @@ void late_undo(struct scan *s, const struct dep_attaching *a);
 
 /* ---- refuse.c ---- */
 
-/** refuse_process() - 0, or the reason why this process cannot be attached to */
-int refuse_process(pid_t pid, int proc, struct dep_why *why);
+/**
+ * refuse_process() - 0, or the reason why this process cannot be attached to
+ * @recorded: it is being recorded, and that is no reason
+ */
+int refuse_process(pid_t pid, int proc, bool recorded, struct dep_why *why);
 /**
  * refuse_sharing() - 0, or an error if another process runs in the process's memory
  * @last: 0 at first; nothing is read again if no process and no thread was created since

@@ -48,7 +48,7 @@ static int probe(struct shared *r, struct scan *s)
 	s->proc = dep_proc_open(s->pid);
 	if (s->proc < 0)
 		return dep_inject_error(&r->why, ESRCH, "There is no process %d.", s->pid);
-	err = refuse_process(s->pid, s->proc, &r->why);
+	err = refuse_process(s->pid, s->proc, false, &r->why);
 	if (err)
 		return err;
 	err = stop_all(s, &begun, &r->why);

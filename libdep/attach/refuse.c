@@ -261,7 +261,7 @@ static int traced(pid_t pid, long tracer, struct dep_why *why)
 				"a time.", pid, tracer);
 }
 
-int refuse_process(pid_t pid, int proc, struct dep_why *why)
+int refuse_process(pid_t pid, int proc, bool recorded, struct dep_why *why)
 {
 	struct facts f = { 0 };
 	long tid;
@@ -288,7 +288,7 @@ int refuse_process(pid_t pid, int proc, struct dep_why *why)
 		return dep_inject_error(why, ENOTSUP,
 					"Process %d runs a 32-bit program; only 64-bit ones can "
 					"be recorded.", pid);
-	if (is_recorded(proc))
+	if (!recorded && is_recorded(proc))
 		return dep_inject_error(why, EALREADY, "Process %d is being recorded.", pid);
 	if (is_frozen(proc))
 		return dep_inject_error(why, EBUSY,

@@ -239,7 +239,8 @@ pid_t dep_session_each(const struct dep_found *f, u32 i)
 		return -1;
 	p = slot_at(f, i);
 	if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != ADEPT_SLOT_LIVE ||
-	    __atomic_load_n(&p->leave, __ATOMIC_RELAXED) != ADEPT_LEAVE_NONE)
+	    (__atomic_load_n(&p->leave, __ATOMIC_RELAXED) != ADEPT_LEAVE_NONE &&
+	     !dep_is_paused(&f->target, i)))
 		return 0;
 	return (pid_t)__atomic_load_n(&p->pid, __ATOMIC_RELAXED);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Put the engine into a running process: start it there, stop the process's threads, move them into
- * it, and let them go.
+ * it, and let them go.  In a process that was paused it is there already, and is started again.
  *
  *	caller				tracer
  *	fork ------------------------->	stop one thread, create one of its own, let the first go
@@ -43,6 +43,8 @@ struct result {
 	u32 n;
 	long last_created;	/* for refuse_sharing() */
 	bool stop_first;	/* start the engine when all threads are stopped */
+	bool paused;		/* the engine is there: resume */
+	u32 slot;		/* with @paused: process slot */
 	/* of the tracer */
 	struct dep_attaching attaching;
 	struct adept_boot boot;
@@ -290,15 +292,19 @@ static int begin(struct result *r, struct scan *s)
 	s->thread = calloc(DEP_ATTACH_THREADS, sizeof(*s->thread));
 	if (!s->thread)
 		return dep_inject_error(&r->why, ENOMEM, "No memory.");
-	err = refuse_process(s->pid, s->proc, &r->why);
+	err = refuse_process(s->pid, s->proc, r->paused, &r->why);
 	if (!err)
 		err = scan_threads(s, &r->why);
 	if (err < 0)
 		return err;
 	if (!s->n)
 		return dep_inject_error(&r->why, ESRCH, "Process %d has ended.", s->pid);
-	err = dep_running_begin(&r->attaching, r->target, s->pid, s->proc, s->thread[0].tid,
-				&r->boot, &r->why);
+	if (r->paused)
+		err = dep_running_begin_paused(&r->attaching, r->target, r->slot, s->pid, s->proc,
+					       s->thread[0].tid, &r->boot, &r->why);
+	else
+		err = dep_running_begin(&r->attaching, r->target, s->pid, s->proc,
+					s->thread[0].tid, &r->boot, &r->why);
 	return err == -EPERM ? refuse_seize(s, s->thread[0].tid, EPERM, &r->why) : err;
 }
 
@@ -337,14 +343,29 @@ static int try(struct result *r, struct dep_why *why)
 	return err || !r->err ? err : dep_inject_error(why, -r->err, "%s", r->why.text);
 }
 
-int dep_attach_running(const struct dep_target *target, pid_t pid, struct dep_injected *out,
-		       struct dep_attach_cost *cost, struct dep_why *why)
+/* Try for 2 seconds. */
+static int try_for_long(struct result *r, struct dep_why *why)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	u64 begun = now_ns();
 	unsigned int tries;
-	struct result *r;
 	int err = 0;
+
+	/* The tracer of an earlier try can still be finishing a call: -EBUSY. */
+	for (tries = 0; now_ns() - begun < TRY_NS; tries++) {
+		err = try(r, why);
+		if (err != -EAGAIN && (err != -EBUSY || !tries))
+			break;
+		nanosleep(&pause, NULL);
+	}
+	return err;
+}
+
+int dep_attach_running(const struct dep_target *target, pid_t pid, struct dep_injected *out,
+		       struct dep_attach_cost *cost, struct dep_why *why)
+{
+	struct result *r;
+	int err;
 
 	memset(out, 0, sizeof(*out));
 	if (pid <= 0 || pid == getpid())
@@ -354,14 +375,26 @@ int dep_attach_running(const struct dep_target *target, pid_t pid, struct dep_in
 		return -ENOMEM;
 	r->target = target;
 	r->pid = pid;
-	/* The tracer of an earlier try can still be finishing a call: -EBUSY. */
-	for (tries = 0; now_ns() - begun < TRY_NS; tries++) {
-		err = try(r, why);
-		if (err != -EAGAIN && (err != -EBUSY || !tries))
-			break;
-		nanosleep(&pause, NULL);
-	}
+	err = try_for_long(r, why);
 	*out = r->injected;
+	*cost = (struct dep_attach_cost){ .stop_ns = r->stop_ns, .threads = r->n };
+	munmap(r, sizeof(*r));
+	return err;
+}
+
+int dep_resume(const struct dep_target *target, u32 slot, pid_t pid, struct dep_attach_cost *cost,
+	       struct dep_why *why)
+{
+	struct result *r;
+	int err;
+
+	if (pid <= 0 || pid == getpid())
+		return dep_inject_error(why, EINVAL, "Invalid process number %d.", pid);
+	r = tracer_memory(sizeof(*r), why);
+	if (!r)
+		return -ENOMEM;
+	*r = (struct result){ .target = target, .pid = pid, .paused = true, .slot = slot };
+	err = try_for_long(r, why);
 	*cost = (struct dep_attach_cost){ .stop_ns = r->stop_ns, .threads = r->n };
 	munmap(r, sizeof(*r));
 	return err;

@@ -63,13 +63,20 @@ static void init_translator(void)
 	dispatch_init(&handlers);
 }
 
+static int has_begun;	/* 1: all is initialised, and the process was paused */
+
 /* See struct adept_entries.  Return: 0; 1: the engine cannot run, and nothing was changed. */
 u64 boot_build(struct adept_boot *b)
 {
-	if (!is_known(b) || !heap_init(b->heap, b->heap_size) || !ring_init() ||
-	    !attach_fits(b->nattached))
+	has_begun = leave_has_paused();
+	if (has_begun)
+		attach_forget();
+	else if (!is_known(b) || !heap_init(b->heap, b->heap_size) || !ring_init())
 		return 1;
-	init_translator();
+	if (!attach_fits(b->nattached))
+		return 1;
+	if (!has_begun)
+		init_translator();
 	attach_make_room((struct adept_attached *)b->attached, b->nattached);
 	return 0;
 }
@@ -87,10 +94,12 @@ u64 boot_limits(struct adept_boot *b)
 /* See struct adept_entries. */
 void boot_commit(struct adept_boot *b)
 {
-	if (!b->limited && (!rlimit_init(ARENAS_MAX) || !heap_limits_known()))
+	if (!has_begun && !b->limited && (!rlimit_init(ARENAS_MAX) || !heap_limits_known()))
 		fatal("the memory limits have changed during the attach");
 	track_init((char *)b->maps);
 	attach_all((struct adept_attached *)b->attached, b->nattached);
+	if (has_begun)
+		leave_resume();
 	sys2(__NR_munmap, b->stub, ADEPT_PAGE);
 }
 

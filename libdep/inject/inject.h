@@ -357,4 +357,7 @@ u32 dep_follow_exec_lost(const struct dep_target *t, u32 slot);
 int dep_follow_exec_poll(struct dep_follow *f, const struct dep_target *t,
 			 struct dep_injected *out, struct dep_why *why);
 
+/** dep_is_paused() - is the process of this slot paused, with all threads out of the engine? */
+bool dep_is_paused(const struct dep_target *t, u32 slot);
+
 #endif

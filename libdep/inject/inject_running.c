@@ -72,14 +72,13 @@ int dep_running_check(struct dep_attaching *a, struct dep_running *thread, u32 n
 	return err;
 }
 
-int dep_running_begin(struct dep_attaching *a, const struct dep_target *t, pid_t pid, int proc,
-		      pid_t tid, struct adept_boot *boot, struct dep_why *why)
+static int begin(struct dep_attaching *a, pid_t tid, struct dep_why *why)
 {
+	pid_t pid = a->pid;
 	int err;
 
-	*a = (struct dep_attaching){ .t = t, .pid = pid, .proc = proc, .boot = boot };
-	memset(boot, 0, sizeof(*boot));
-	a->mem = dep_memory_open(proc);
+	memset(a->boot, 0, sizeof(*a->boot));
+	a->mem = dep_memory_open(a->proc);
 	if (a->mem < 0)
 		return dep_inject_error(why, a->mem == -EACCES ? EPERM : -a->mem,
 					"The memory of process %d cannot be opened: %s.", pid,
@@ -89,14 +88,32 @@ int dep_running_begin(struct dep_attaching *a, const struct dep_target *t, pid_t
 		return dep_inject_error(why, ENOMEM, "No memory.");
 	err = judge(a, tid, why);
 	if (!err)
-		err = dep_address_space_read_used(&a->started->space, pid, proc, why);
+		err = dep_address_space_read_used(&a->started->space, pid, a->proc, why);
 	if (!err)
-		err = dep_plan_fits(&a->started->space, t, &a->base, why);
+		err = a->paused ? dep_paused_begin(a, why) :
+				  dep_plan_fits(&a->started->space, a->t, &a->base, why);
 	if (err)
 		return err;
 	a->started->vdso_call = dep_vdso_call(a->mem, &a->started->space);
 	return a->started->vdso_call ? 0 : dep_inject_error(why, ENOTSUP, "Process %d has no "
 							    "vdso.", pid);
+}
+
+int dep_running_begin(struct dep_attaching *a, const struct dep_target *t, pid_t pid, int proc,
+		      pid_t tid, struct adept_boot *boot, struct dep_why *why)
+{
+	*a = (struct dep_attaching){ .t = t, .pid = pid, .proc = proc, .boot = boot };
+	return begin(a, tid, why);
+}
+
+int dep_running_begin_paused(struct dep_attaching *a, const struct dep_target *t, u32 slot,
+			     pid_t pid, int proc, pid_t tid, struct adept_boot *boot,
+			     struct dep_why *why)
+{
+	*a = (struct dep_attaching){
+		.t = t, .pid = pid, .proc = proc, .boot = boot, .paused = true, .slot = slot,
+	};
+	return begin(a, tid, why);
 }
 
 /* ---- the engine, before the commit ---- */
@@ -199,9 +216,11 @@ int dep_running_build(struct dep_attaching *a, bool alone, u32 room, struct dep_
 	if (!alone && dep_starter_own_files(&a->started->starter))
 		return -EXDEV;
 	err = map_table(a, room + SPARE_THREADS, why);
-	if (!err)
+	if (!err && a->paused)
+		err = dep_paused_prepare(a, why);
+	if (!err && !a->paused)
 		err = claim_slot(a, why);
-	if (!err)
+	if (!err && !a->paused)
 		err = make_engine(a, why);
 	return err ? err : run(a, a->t->entry.build, why);
 }
@@ -235,6 +254,7 @@ void dep_running_undo(struct dep_attaching *a)
 		kill(a->pid, held);
 	if (s->has_slot)
 		dep_slot_drop(a->t, s->slot);
+	dep_paused_end(a, false);
 	free_started(a);
 }
 
@@ -284,7 +304,8 @@ static int prepare(struct dep_attaching *a, struct dep_why *why)
 		err = write_maps(a, why);
 	if (!err)
 		err = write_table(a, why);
-	if (err || a->started->space.unlimited)
+	/* In a pause the limits stay raised. */
+	if (err || a->started->space.unlimited || a->paused)
 		return err;
 	return run(a, a->t->entry.limits, why);
 }
@@ -298,9 +319,14 @@ int dep_running_commit(struct dep_attaching *a, struct dep_injected *out, struct
 
 	if (err)
 		return err;
-	/* Not before: the collector takes a slot that was live for a process that has begun. */
-	dep_slot_live(a->t, s->slot, a->pid, b->ns & ADEPT_NS_TIDS, &from, &s->serial);
-	dep_slot(a->t, s->slot)->self = b->image;
+	if (a->paused) {
+		s->slot = a->slot;
+		s->serial = dep_slot(a->t, a->slot)->serial;
+	} else {
+		/* Not before: a slot that was live counts as that of a process that has begun. */
+		dep_slot_live(a->t, s->slot, a->pid, b->ns & ADEPT_NS_TIDS, &from, &s->serial);
+		dep_slot(a->t, s->slot)->self = b->image;
+	}
 	*out = (struct dep_injected){ .pid = a->pid, .base = a->base, .proc = s->slot,
 				      .serial = s->serial };
 	err = dep_starter_last(&s->starter, b->image + a->t->entry.commit, b->image);
@@ -311,6 +337,7 @@ int dep_running_commit(struct dep_attaching *a, struct dep_injected *out, struct
 	dep_move_threads(a);
 	if (s->starter.r.held)
 		kill(a->pid, s->starter.r.held);
+	dep_paused_end(a, true);
 	free_started(a);
 	return 0;
 }

@@ -282,6 +282,27 @@ void dep_plan_undo(struct dep_plan *p);
 int dep_make_engine(struct dep_plan *p, const struct dep_target *t, struct adept_boot *b,
 		    struct dep_why *why);
 
+/* ---- paused.c: an engine in a process that runs natively ---- */
+
+/**
+ * dep_engine_find() - read the parameters of the engine in process @pid
+ * @p: its process slot
+ * @mem: dep_memory_open() of it
+ *
+ * Return: 0; -EAGAIN: it executes another program; -ENOTSUP: the engine is another version.
+ */
+int dep_engine_find(const struct dep_target *t, const struct adept_proc *p, pid_t pid, int mem,
+		    struct adept_boot *boot, struct dep_why *why);
+
+struct dep_attaching;
+
+/* Find the engine of a paused process, and begin to resume. */
+int dep_paused_begin(struct dep_attaching *a, struct dep_why *why);
+/* Give the engine the table of threads that dep_map_table() has mapped. */
+int dep_paused_prepare(struct dep_attaching *a, struct dep_why *why);
+/* End the resume.  @done: the engine is ready for the threads; otherwise the pause goes on. */
+void dep_paused_end(struct dep_attaching *a, bool done);
+
 /* ---- inject_running.c, running_threads.c: into a running process ---- */
 
 /**
@@ -289,6 +310,7 @@ int dep_make_engine(struct dep_plan *p, const struct dep_target *t, struct adept
  * @table:	the threads, @room entries; a copy is at @table_at in the process
  * @maps_at:	behind it, room for a copy of @space.text
  * @slot:	process slot; valid if @has_slot
+ * @owner:	of the slot, while a paused process is resumed
  */
 struct dep_started {
 	struct dep_starter starter;
@@ -298,9 +320,8 @@ struct dep_started {
 	u64 vdso_call, table_at, table_size, maps_at;
 	u32 room, slot, serial;
 	bool has_slot;
+	struct dep_owner *owner;
 };
-
-struct dep_attaching;
 
 /* 0, or an error if the stopped thread uses restartable sequences. */
 int dep_refuse_rseq(int mem, pid_t tid, struct dep_why *why);
@@ -319,6 +340,10 @@ u32 dep_pidns_of(pid_t pid);
 
 void dep_slot_live(const struct dep_target *t, u32 slot, pid_t pid, u32 ns,
 		   const struct dep_origin *from, u32 *serial);
+struct dep_owner;
+
+/** dep_slot_own() - own the slot's leave_tracer; NULL: no memory.  Free with dep_owner_free() */
+struct dep_owner *dep_slot_own(const struct dep_target *t, const struct adept_proc *p);
 /** dep_slot_domain() - domain of the slot's process: 1 + slot of the domain's founder; 0: none */
 u32 dep_slot_domain(const struct dep_target *t, u32 slot);
 void dep_slot_drop(const struct dep_target *t, u32 slot);

@@ -40,45 +40,19 @@ static void set_state(struct dep_leaving *l, u32 state)
 
 /* ---- begin and end ---- */
 
-/* Is the engine in the process the one that this program contains? */
-static int check_engine(struct dep_leaving *l, struct dep_why *why)
-{
-	u64 image = __atomic_load_n(&l->slot->self, __ATOMIC_RELAXED);
-	struct adept_entries entry;
-	int err;
-
-	err = dep_memory_read(l->mem, image, &l->boot, sizeof(l->boot));
-	if (!err)
-		err = dep_memory_read(l->mem, image + sizeof(l->boot), &entry, sizeof(entry));
-	/* If it has executed another program, its slot is soon given back. */
-	if (err)
-		return dep_inject_error(why, err == -EFAULT ? EAGAIN : -err,
-					"The memory of process %d cannot be read: %s.", l->pid,
-					strerror(-err));
-	if (l->boot.image != image)
-		return dep_inject_error(why, EAGAIN, "Process %d begins to execute another "
-					"program; try again.", l->pid);
-	if (memcmp(&entry, &l->t->entry, sizeof(entry)))
-		return dep_inject_error(why, ENOTSUP, "Process %d is recorded by another version "
-					"of Adept, which must detach.", l->pid);
-	return 0;
-}
-
-static u64 offset_of_word(const struct dep_leaving *l)
-{
-	return (u64)((char *)&l->slot->leave_tracer - (char *)l->t->session);
-}
-
 static int ask_process(struct dep_leaving *l, struct dep_why *why)
 {
 	u32 none = ADEPT_LEAVE_NONE;
 
+	if (state_of(l) == ADEPT_LEAVE_PAUSED)
+		return dep_inject_error(why, EALREADY, "Process %d is paused already.", l->pid);
 	if (state_of(l) != ADEPT_LEAVE_NONE)
 		return dep_inject_error(why, EBUSY, "Process %d is being detached from already.",
 					l->pid);
-	l->owner = dep_owner_new(l->t->fd, offset_of_word(l));
+	l->owner = dep_slot_own(l->t, l->slot);
 	if (!l->owner)
 		return dep_inject_error(why, ENOMEM, "No memory.");
+	l->slot->pausing = l->pause;
 	if (__atomic_compare_exchange_n(&l->slot->leave, &none, ADEPT_LEAVE_ASKED, 0,
 					__ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		return 0;
@@ -88,12 +62,15 @@ static int ask_process(struct dep_leaving *l, struct dep_why *why)
 }
 
 int dep_leaving_begin(struct dep_leaving *l, const struct dep_target *t, u32 slot, pid_t pid,
-		      int proc, struct dep_why *why)
+		      int proc, bool pause, struct dep_why *why)
 {
 	struct adept_proc *p = dep_slot(t, slot);
 	int err;
 
-	*l = (struct dep_leaving){ .t = t, .slot = p, .pid = pid, .mem = -1 };
+	*l = (struct dep_leaving){ .t = t, .slot = p, .pid = pid, .mem = -1, .pause = pause };
+	if (pause && dep_slot_domain(t, slot))
+		return dep_inject_error(why, ENOTSUP, "Process %d has given up rights since it was "
+					"started, and cannot be paused.", pid);
 	if (t->layout.flags & ADEPT_S_MODULE)
 		return dep_inject_error(why, ENOTSUP, "Process %d is recorded by the kernel "
 					"module, and cannot be detached from.", pid);
@@ -106,7 +83,7 @@ int dep_leaving_begin(struct dep_leaving *l, const struct dep_target *t, u32 slo
 		return dep_inject_error(why, l->mem == -EACCES ? EAGAIN : -l->mem,
 					"The memory of process %d cannot be opened: %s.", pid,
 					strerror(-l->mem));
-	err = check_engine(l, why);
+	err = dep_engine_find(t, p, pid, l->mem, &l->boot, why);
 	if (!err)
 		err = ask_process(l, why);
 	if (err) {
@@ -128,7 +105,7 @@ void dep_leaving_end(struct dep_leaving *l, bool left)
 {
 	if (l->mem < 0)
 		return;
-	set_state(l, left ? ADEPT_LEAVE_LEFT : ADEPT_LEAVE_NONE);
+	set_state(l, !left ? ADEPT_LEAVE_NONE : l->pause ? ADEPT_LEAVE_PAUSED : ADEPT_LEAVE_LEFT);
 	dep_owner_free(l->owner);
 	close(l->mem);
 	l->owner = NULL;

@@ -24,6 +24,7 @@ struct dep_leaving {
 	struct dep_owner *owner;
 	pid_t pid;
 	int mem;
+	bool pause;
 	struct adept_boot boot;		/* the process's, read at the beginning */
 };
 
@@ -41,6 +42,7 @@ struct dep_leaver {
  * dep_leaving_begin() - ask the process to leave
  * @slot: its process slot
  * @proc: dep_proc_open() of it
+ * @pause: the engine stays in the process, to be started again by dep_running_begin_paused()
  *
  * From now on its threads wait at safe points, until dep_leaving_end().  They go on in the engine
  * if the calling thread dies before dep_leaving_commit().
@@ -49,7 +51,7 @@ struct dep_leaver {
  * same; or another negative errno.
  */
 int dep_leaving_begin(struct dep_leaving *l, const struct dep_target *t, u32 slot, pid_t pid,
-		      int proc, struct dep_why *why);
+		      int proc, bool pause, struct dep_why *why);
 
 /** dep_leaving_is_orphan() - has the tracer died after the end of the recording of this process? */
 bool dep_leaving_is_orphan(const struct dep_target *t, u32 slot);
@@ -95,7 +97,7 @@ int dep_leaving_signal(struct dep_leaving *l, struct dep_leaver *th,
 
 /**
  * dep_leaving_move() - let a ready thread run natively, no longer traced; after the commit
- * @last: it is the last thread: unmap the engine
+ * @last: it is the last thread: unmap the engine; not in a pause
  *
  * Return: 0; 1: moved, but the engine's memory could not be unmapped; -ESRCH: it has died.
  */

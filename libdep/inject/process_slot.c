@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "internal.h"
+#include "owner.h"
 
 extern const unsigned char adept_engine[], adept_engine_end[];
 extern const unsigned long adept_engine_memsize;
@@ -125,6 +126,12 @@ int dep_slot_claim(const struct dep_target *t, u32 domain, u32 *slot, struct dep
 					"slot left for what it executes.");
 	return dep_inject_error(why, EAGAIN, "All %u process slots of the session are in use.",
 			t->layout.nprocs);
+}
+
+struct dep_owner *dep_slot_own(const struct dep_target *t, const struct adept_proc *p)
+{
+	return dep_owner_new(t->fd, (size_t)((const char *)&p->leave_tracer -
+					     (const char *)t->session));
 }
 
 u32 dep_slot_domain(const struct dep_target *t, u32 slot)

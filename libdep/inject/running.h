@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Puts the engine into a process that runs already.
+ * Puts the engine into a process that runs already, or starts it again after a pause.
  *
  *	begin -> enter -> build -> (the caller stops all threads) -> check -> catch -> commit -> end
  *
@@ -47,6 +47,8 @@ struct dep_attaching {
 	u32 n;
 	pid_t pid;
 	int proc, mem;
+	bool paused;
+	u32 slot;		/* with @paused: its process slot */
 	struct dep_base base;
 	struct adept_boot *boot;
 	struct dep_started *started;
@@ -62,6 +64,15 @@ struct dep_attaching {
  */
 int dep_running_begin(struct dep_attaching *a, const struct dep_target *t, pid_t pid, int proc,
 		      pid_t tid, struct adept_boot *boot, struct dep_why *why);
+/**
+ * dep_running_begin_paused() - the same for a process that was paused, see leaving.h
+ * @slot: its process slot
+ *
+ * The engine is in its memory: dep_running_build() only starts it again.
+ */
+int dep_running_begin_paused(struct dep_attaching *a, const struct dep_target *t, u32 slot,
+			     pid_t pid, int proc, pid_t tid, struct adept_boot *boot,
+			     struct dep_why *why);
 /**
  * dep_running_enter() - create the injector's thread in the process
  * @guest: a thread of the process that the caller has stopped.  It makes two system calls, and has

@@ -13,6 +13,8 @@ static const struct command commands[] = {
 	{ "record", cmd_record, "run a command and record its whole execution" },
 	{ "attach", cmd_attach, "record a running process" },
 	{ "detach", cmd_detach, "end the recording of a process, which runs on natively" },
+	{ "pause", cmd_pause, "let a recorded process run natively until it is resumed" },
+	{ "resume", cmd_resume, "record a paused process again" },
 	{ "ls", cmd_ls, "list stores, or the processes and threads of one store" },
 	{ "info", cmd_info, "summarise a store: instructions, references, bytes, losses" },
 	{ "dump", cmd_dump, "print references, blocks, events, segments, code or the log" },

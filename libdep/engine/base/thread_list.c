@@ -62,6 +62,16 @@ struct tls *thread_list_reuse(void)
 	return t;
 }
 
+struct tls *thread_list_first(void)
+{
+	struct tls *t;
+
+	lock(&threads_lock);
+	t = threads;
+	unlock(&threads_lock);
+	return t;
+}
+
 void thread_list_forked(struct tls *t)
 {
 	threads = retired = NULL;

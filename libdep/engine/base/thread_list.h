@@ -25,6 +25,8 @@ void thread_list_retire(struct tls *t);
  * thread_list_reuse() - get the struct tls of a thread that has exited, or NULL, for a new thread
  */
 struct tls *thread_list_reuse(void);
+/** thread_list_first() - any thread of the list; NULL: there is none */
+struct tls *thread_list_first(void);
 /** thread_list_forked() - in a forked child: make @t its only thread, in a new group */
 void thread_list_forked(struct tls *t);
 /** thread_list_lock_for_fork() - hold (1) or release (0) the thread list's lock around fork */

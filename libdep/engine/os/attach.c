@@ -95,6 +95,16 @@ int attach_fits(u32 n)
 	return n <= boot.heap_size / 2 / thread_memory();
 }
 
+void attach_forget(void)
+{
+	struct tls *t;
+
+	while ((t = thread_list_first())) {
+		thread_free(t);
+		t->gone = 1;
+	}
+}
+
 void attach_make_room(struct adept_attached *thread, u32 n)
 {
 	struct tls *t = NULL;
@@ -112,8 +122,10 @@ void attach_make_room(struct adept_attached *thread, u32 n)
 
 void attach_all(struct adept_attached *thread, u32 n)
 {
-	struct tls *first = prepare(&thread[0], NULL);
+	struct tls *first;
 
+	late_expect_none();
+	first = prepare(&thread[0], NULL);
 	set_gs_base(first);
 	exec_process_init();
 	for (u32 i = 1; i < n; i++)

@@ -8,6 +8,9 @@
 /** attach_fits() - does the heap have room for @n threads, and as much for the rest? */
 int attach_fits(u32 n);
 
+/** attach_forget() - after a pause: free the state of threads that have left the engine */
+void attach_forget(void);
+
 /**
  * attach_make_room() - allocate memory for the state of @n threads, which attach_all() uses
  * @thread: table of @n entries, still empty

@@ -24,6 +24,11 @@ void thread_attached(void);
 
 static u32 nlate;	/* number of threads that still run natively */
 
+void late_expect_none(void)
+{
+	nlate = 0;
+}
+
 void late_expect(const struct adept_attached *a)
 {
 	nlate += !!a->late;

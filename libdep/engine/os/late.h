@@ -8,6 +8,8 @@
 struct k_siginfo;
 struct k_ucontext;
 
+/** late_expect_none() - begin an attach */
+void late_expect_none(void);
 /** late_expect() - the thread of @a will be late; called before any thread runs in the engine */
 void late_expect(const struct adept_attached *a);
 /** late_is_here() - in a signal handler: is the calling thread a late one, without a tls? */

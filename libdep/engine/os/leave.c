@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Detach: give the process back to itself.
+ * Detach, or pause: give the process back to itself.
  *
  *	tracer				each thread		one of the threads
  *	leave = ASKED; stops threads
@@ -16,6 +16,9 @@
  *	same when they return --------> leave_wait()
  *	leave = LAST -----------------> the last thread: leave_unmap()
  *	unmaps the rest; leave = LEFT
+ *
+ * In a pause the engine stays in memory, with its fragments.  When all threads have left, leave
+ * becomes PAUSED.
  *
  * A thread that waits has its signals blocked, so those that arrive are delivered natively.
  *
@@ -70,6 +73,7 @@ static void restart_call(struct adept_leaver *s)
 	s->rip -= SYSCALL_SIZE;
 }
 
+static int paused;	/* 1: the threads have left, or are about to */
 static struct group *leaving;
 static u32 nbusy;
 
@@ -106,6 +110,32 @@ static int hold_all(struct tls *t)
 	return 0;
 }
 
+/* The memory limits stay raised, since the engine's memory still counts. */
+static void pause(void)
+{
+	code_pause();
+	ring_close_chunks();
+	paused = 1;
+}
+
+static void end(void)
+{
+	rlimit_exec_begin(1);
+	mem_list_ours();
+}
+
+int leave_has_paused(void)
+{
+	return paused;
+}
+
+void leave_resume(void)
+{
+	code_resume();
+	paused = 0;
+	__atomic_store_n(&proc_slot()->leave, ADEPT_LEAVE_NONE, __ATOMIC_SEQ_CST);
+}
+
 /*
  * End the recording, while all threads wait or are in system calls of the program.  The latter go
  * on in the engine when they return, unrecorded, until they wait, too.
@@ -120,9 +150,11 @@ static void commit(struct tls *t)
 		sigaction_restore(t);
 		code_restore_caught();
 		code_unprotect_range(0, ~0ull);
-		rlimit_exec_begin(1);
 		thread_each(ring_thread_leave);
-		mem_list_ours();
+		if (proc_slot()->pausing)
+			pause();
+		else
+			end();
 		thread_each(let_go);
 		done = ADEPT_LEAVE_LEAVING;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Detach: the threads of a process leave the engine and run natively. */
+/* Detach and pause: the threads of a process leave the engine and run natively. */
 #ifndef ADEPT_ENGINE_OS_LEAVE_H
 #define ADEPT_ENGINE_OS_LEAVE_H
 
@@ -14,6 +14,11 @@
  * call that is still to be made, or -1; the thread's state may have changed to that in the call.
  */
 void leave_wait(struct tls *t, s64 call);
+
+/** leave_has_paused() - is the engine in a process that was paused? */
+int leave_has_paused(void);
+/** leave_resume() - end a pause; the threads are about to enter the engine */
+void leave_resume(void);
 
 /** leave() - struct dispatch_handlers.leave */
 u8 *leave(struct tls *t);

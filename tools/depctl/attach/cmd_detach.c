@@ -6,13 +6,11 @@
  * depctl moves the threads itself, by its own right to trace them.  If it cannot open the session
  * file through the process, it asks depd for it.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "libdep/attach/session.h"
-#include "tools/depctl/daemon/client.h"
+#include "find_session.h"
 #include "tools/depctl/depctl.h"
 #include "tools/depctl/record/record.h"
 
@@ -73,48 +71,6 @@ static const struct argp argp = {
 	NULL, NULL, NULL,
 };
 
-/* ---- the session ---- */
-
-/* Get the session from depd: the one with this number, or the one that records the process. */
-static int ask_for_session(struct detach *d, struct dep_why *why)
-{
-	cJSON *request = client_request("open", d->session);
-	struct client c = { .fd = -1 };
-	int ret;
-
-	if (!d->session)
-		cJSON_AddNumberToObject(request, "pid", d->pid);
-	ret = client_open(&c, d->socket);
-	if (ret)
-		cJSON_Delete(request);
-	else
-		ret = client_ask(&c, request);
-	if (!ret && c.nfds != 1)
-		ret = client_fail(&c, -EPROTO, "%s: depd sent no session file", c.path);
-	if (ret) {
-		snprintf(why->text, sizeof(why->text), "%.500s", c.why);
-	} else {
-		c.nfds = 0;
-		ret = dep_session_use_file(&d->found, c.fds[0], why);
-	}
-	client_close(&c);
-	return ret;
-}
-
-static int find_session(struct detach *d, struct dep_why *why)
-{
-	struct dep_why by_depd;
-	int err;
-
-	err = dep_session_find(&d->found, d->pid, why);
-	if (err != -EPERM || ask_for_session(d, &by_depd))
-		return err;
-	err = dep_session_process(&d->found, d->pid, why);
-	if (err)
-		dep_session_close(&d->found);
-	return err;
-}
-
 /* ---- detaching ---- */
 
 /* Threads in system calls that a stop would end leave the engine when these return. */
@@ -149,7 +105,7 @@ static int detach_process(struct detach *d)
 	uint32_t late;
 	int err;
 
-	err = find_session(d, &why);
+	err = session_of_process(&d->found, d->pid, d->socket, &why);
 	if (!err) {
 		err = detach(d, d->pid, &late, &why);
 		if (!err && late)
@@ -193,7 +149,7 @@ static int detach_session(struct detach *d)
 	struct late *wait;
 	struct dep_why why;
 
-	if (ask_for_session(d, &why)) {
+	if (session_by_depd(&d->found, 0, d->session, d->socket, &why)) {
 		warn("%s", why.text);
 		return EXIT_FAILURE;
 	}

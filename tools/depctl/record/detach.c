@@ -4,24 +4,7 @@
 
 #include "tools/depctl/depctl.h"
 #include "record.h"
-
-static struct adept_proc *slot_at(const struct record_launch *l, uint32_t i)
-{
-	return (struct adept_proc *)((char *)l->map + l->target.layout.proc_off) + i;
-}
-
-static uint32_t load(const uint32_t *word)
-{
-	return __atomic_load_n(word, __ATOMIC_SEQ_CST);
-}
-
-/* Number of slots that were ever used; a process could have written any value. */
-static uint32_t nslots(const struct record_launch *l)
-{
-	uint32_t used = load(&l->map->procs_used), all = l->target.layout.nprocs;
-
-	return used < all ? used : all;
-}
+#include "slots.h"
 
 void report_detached(pid_t pid, const struct dep_detached *d, bool quiet)
 {
@@ -51,17 +34,17 @@ static int detach_all(const struct record_launch *l, const struct record_options
 	uint32_t i;
 	pid_t pid;
 
-	for (i = 0; i < nslots(l); i++) {
-		pid = (pid_t)load(&slot_at(l, i)->pid);
-		if (load(&slot_at(l, i)->state) != ADEPT_SLOT_LIVE ||
-		    load(&slot_at(l, i)->leave) != ADEPT_LEAVE_NONE)
+	for (i = 0; i < slots_used(l); i++) {
+		pid = slot_pid(l, i);
+		if (slot_state(l, i) != ADEPT_SLOT_LIVE ||
+		    (slot_leave(l, i) != ADEPT_LEAVE_NONE && !dep_is_paused(&l->target, i)))
 			continue;
 		found++;
 		if (!dep_detach(&l->target, i, pid, &d, &why)) {
 			report(o, pid, &d);
 			/* Its slot remains in use, so the collector must not wait for its end. */
 			*failed += d.mapped;
-		} else if (load(&slot_at(l, i)->state) == ADEPT_SLOT_LIVE) {
+		} else if (slot_state(l, i) == ADEPT_SLOT_LIVE) {
 			warn("%s  Process %d stays under the engine, unrecorded.", why.text, pid);
 			++*failed;
 		}
