@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # bash completion for depctl(1)
 
-_depctl_commands="record attach detach ls info dump query where verify module status sessions top stop
+_depctl_commands="record attach detach pause resume ls info dump query where verify module status sessions top stop
 	metrics policy"
 
 # Complete the name of a store, or of a directory that may contain stores.
@@ -181,9 +181,10 @@ _depctl()
 		fi
 		return
 		;;
-	attach) options="--output --for --last --background --alone --socket --quiet --dry --json
+	attach) options="--output --for --last --burst --background --alone --socket --quiet --dry --json
 		--help" ;;
 	detach) options="--session --socket --quiet --help" ;;
+	pause | resume) options="--socket --quiet --help" ;;
 	ls) options="--modules --json --help" ;;
 	info) options="--formats --quick --json --jobs --help" ;;
 	dump) options="--refs --blocks --events --timestamps --functions --segments --fragments --log
@@ -236,7 +237,7 @@ _depctl()
 		return
 	fi
 	case ${COMP_WORDS[1]} in
-	attach | detach) mapfile -t COMPREPLY < <(compgen -W "$(_depctl_pids)" -- "$cur") ;;
+	attach | detach | pause | resume) mapfile -t COMPREPLY < <(compgen -W "$(_depctl_pids)" -- "$cur") ;;
 	stop) mapfile -t COMPREPLY < <(compgen -W "$(_depctl_sessions)" -- "$cur") ;;
 	query)
 		if [[ " ${COMP_WORDS[*]} " == *" --live "* ]]; then

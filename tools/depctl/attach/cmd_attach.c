@@ -9,15 +9,19 @@
 #include "tools/depctl/depctl.h"
 #include "tools/depctl/common/output.h"
 #include "tools/depctl/common/table.h"
+#include "tools/depctl/record/burst.h"
 #include "tools/depctl/record/record.h"
 #include "attach_record.h"
 
-enum { OPT_DRY = OPT_JSON + 1, OPT_FOR, OPT_LAST, OPT_ALONE, OPT_DEPD, OPT_BACKGROUND };
+enum {
+	OPT_DRY = OPT_JSON + 1, OPT_FOR, OPT_LAST, OPT_BURST, OPT_ALONE, OPT_DEPD, OPT_BACKGROUND
+};
 
 struct attach {
 	pid_t pid;
 	bool dry, json;
 	struct record_options record;
+	struct burst burst;
 };
 
 static const struct argp_option options[] = {
@@ -27,6 +31,8 @@ static const struct argp_option options[] = {
 	  "natively", 1 },
 	{ "last", OPT_LAST, "SIZE|TIME", 0, "Keep only the newest SIZE (such as 64M) or TIME (30s, "
 	  "5m) of the recording, in memory, and store it at the end", 1 },
+	{ "burst", OPT_BURST, "ON/OFF", 0, "Record for the time ON, let the process run natively "
+	  "for the time OFF, and so on; such as 100ms/2s", 1 },
 	{ "background", OPT_BACKGROUND, NULL, 0, "Return when depd records the process, and print "
 	  "session and store; `depctl detach' ends the recording", 1 },
 	{ "alone", OPT_ALONE, NULL, 0, "Do not use depd, even if it runs", 1 },
@@ -45,12 +51,12 @@ static void check_options(const struct attach *a, struct argp_state *state)
 	if (a->json && !a->dry)
 		argp_error(state, "--json needs --dry");
 	if (a->dry && (o->dir || o->for_ns || o->quiet || o->background || o->alone || o->socket ||
-		       o->last_bytes))
-		argp_error(state, "--dry records nothing: it excludes -o, --for, --last, -q, "
-			   "--background, --alone and --socket");
-	if (o->background && (o->for_ns || o->alone || o->last_bytes))
+		       o->last_bytes || o->burst))
+		argp_error(state, "--dry records nothing: it excludes -o, --for, --last, --burst, "
+			   "-q, --background, --alone and --socket");
+	if (o->background && (o->for_ns || o->alone || o->last_bytes || o->burst))
 		argp_error(state, "--background needs depd, which does not detach: it excludes "
-			   "--for, --last and --alone");
+			   "--for, --last, --burst and --alone");
 	if (o->last_bytes && o->socket)
 		argp_error(state, "--last keeps records in a collector of depctl: it excludes "
 			   "--socket");
@@ -76,6 +82,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_LAST:
 		last_parse(&a->record, arg, state);
+		break;
+	case OPT_BURST:
+		burst_parse(&a->burst, arg, state);
+		a->record.burst = &a->burst;
 		break;
 	case OPT_BACKGROUND:
 		a->record.background = true;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "tools/depctl/depctl.h"
+#include "burst.h"
 #include "recorder.h"
 
 #define ROUND_MS	1000	/* timeout of poll(), in case an event does not wake it */
@@ -244,9 +245,14 @@ static bool is_to_end(struct front *f)
 	return stopped;
 }
 
-static int round_ms(const struct front *f)
+/* Do what --burst asks for.  Return: timeout of poll(). */
+static int next_round(struct front *f)
 {
-	return f->stop_ns ? STOP_ROUND_MS : ROUND_MS;
+	unsigned int ms = f->stop_ns ? STOP_ROUND_MS : ROUND_MS;
+
+	if (f->o->burst && !f->child_ended && !f->detaching && f->sock >= 0)
+		ms = burst_step(f->o->burst, &f->launch, ms);
+	return (int)ms;
 }
 
 static void run(struct front *f)
@@ -266,7 +272,7 @@ static void run(struct front *f)
 			break;
 		p[1].fd = f->sock;
 		p[2].fd = f->child_ended ? -1 : f->pidfd;
-		poll(p, 3, round_ms(f));
+		poll(p, 3, next_round(f));
 	}
 }
 
@@ -280,6 +286,8 @@ int record_here(const struct record_options *o, const struct dep_caller_state *n
 		return 1;
 	}
 	f.stop_ns = o->for_ns ? now_ns() + o->for_ns : 0;
+	if (o->burst)
+		burst_begin(o->burst);
 	run(&f);
 	out->status = f.status;
 	if (o->pid)

@@ -14,6 +14,8 @@
 #include "libdep/attach/attach.h"
 #include "tools/depctl/races/races.h"
 
+struct burst;
+
 /** struct record_options - the command line of depctl record */
 struct record_options {
 	const char *dir;	/* name of the store; NULL: make it from the command's name */
@@ -40,6 +42,7 @@ struct record_options {
 	int argc;
 	pid_t pid;		/* process to attach to; 0: start the command */
 	uint64_t for_ns;	/* with @pid: maximum time of recording; 0: no limit */
+	struct burst *burst;	/* with @pid: record in bursts; NULL: all the time */
 };
 
 void record_options_parse(struct record_options *o, int argc, char **argv);

@@ -21,6 +21,7 @@
 
 #include "tools/depctl/daemon/client.h"
 #include "tools/depctl/depctl.h"
+#include "burst.h"
 #include "record.h"
 #include "depd_session.h"
 
@@ -278,9 +279,9 @@ static void take_state(struct remote *r)
 		show_progress(r);
 }
 
-static void wait_for_event(struct remote *r)
+static void wait_for_event(struct remote *r, unsigned int ms)
 {
-	const struct timespec pause = { .tv_nsec = ROUND_MS * 1000000l };
+	const struct timespec pause = { .tv_nsec = ms * 1000000l };
 	int ret;
 
 	if (r->ended || !r->connected) {
@@ -292,9 +293,9 @@ static void wait_for_event(struct remote *r)
 	ask_for_state(r);
 	if (!r->connected)
 		return;
-	ret = client_event(r->c, ROUND_MS);
+	ret = client_event(r->c, (int)ms);
 	if (ret == CLIENT_NOTHING && r->c->posted)
-		r->quiet_ms += ROUND_MS;
+		r->quiet_ms += ms;
 	if (ret == CLIENT_NOTHING || ret == -EINTR)
 		return;
 	r->quiet_ms = 0;
@@ -396,6 +397,14 @@ static bool is_over(const struct remote *r)
 	return r->ended && (r->child_ended || r->o->pid);
 }
 
+/* Do what --burst asks for.  Return: time to wait for events. */
+static unsigned int next_round(struct remote *r)
+{
+	if (!r->o->burst || r->ended || has_left(r))
+		return ROUND_MS;
+	return burst_step(r->o->burst, &r->launch, ROUND_MS);
+}
+
 static int run(struct remote *r)
 {
 	struct client_args a = { .socket = r->o->socket };
@@ -411,7 +420,7 @@ static int run(struct remote *r)
 				ask_depd(r->c, &a, client_request("stop", r->session));
 			return r->failed ? -1 : 0;
 		}
-		wait_for_event(r);
+		wait_for_event(r, next_round(r));
 		if (is_silent(r))
 			return give_up(r);
 	}
@@ -483,6 +492,8 @@ int record_by_depd(const struct record_options *o, const struct dep_caller_state
 		goto out;
 	}
 	r->stop_ms = o->for_ns ? client_now_ms() + o->for_ns / 1000000 : 0;
+	if (o->burst)
+		burst_begin(o->burst);
 	ret = o->background ? leave_to_depd(r) : run(r);
 	out->status = r->status;
 	if (!o->background)

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The option --burst of depctl attach: record for some time, let the processes run natively for
+ * some time, and so on.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "tools/depctl/depctl.h"
+#include "burst.h"
+#include "slots.h"
+
+#define SHORTEST_NS	1000000ull
+#define LONGEST_NS	86400000000000ull
+#define RETRY_NS	20000000ull	/* pause after a process could not be paused or resumed */
+
+/* Parse a time such as 20ms, 5s or 1m.  @end: receives what follows.  Return: 0 if it is none. */
+static uint64_t parse_time(const char *s, char **end)
+{
+	static const struct { const char *name; uint64_t ns; } units[] = {
+		{ "ms", 1000000 }, { "s", 1000000000 }, { "m", 60000000000 },
+	};
+	unsigned long long n;
+	size_t i, len;
+
+	if (!isdigit((unsigned char)*s))
+		return 0;
+	errno = 0;
+	n = strtoull(s, end, 10);
+	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		len = strlen(units[i].name);
+		if (strncmp(*end, units[i].name, len) || isalpha((unsigned char)(*end)[len]))
+			continue;
+		*end += len;
+		return errno || n > LONGEST_NS / units[i].ns ? 0 : n * units[i].ns;
+	}
+	return 0;
+}
+
+void burst_parse(struct burst *b, const char *arg, struct argp_state *state)
+{
+	char *end = NULL;
+
+	b->on_ns = parse_time(arg, &end);
+	b->off_ns = b->on_ns && *end == '/' ? parse_time(end + 1, &end) : 0;
+	if (b->on_ns < SHORTEST_NS || b->off_ns < SHORTEST_NS || *end)
+		argp_error(state, "--burst must be two times such as 100ms/2s: how long to record, "
+			   "and how long not to; not '%s'", arg);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void burst_begin(struct burst *b)
+{
+	b->next_ns = b->on_ns ? now_ns() + b->on_ns : 0;
+	b->bursts = 1;
+}
+
+/* Pause or resume one process.  Return: false if it is to be tried again. */
+static bool change(struct burst *b, const struct record_launch *l, uint32_t slot, pid_t pid)
+{
+	struct dep_attach_cost cost;
+	struct dep_detached d;
+	int err;
+
+	if (b->paused)
+		err = dep_resume(&l->target, slot, pid, &cost, &b->why);
+	else
+		err = dep_pause(&l->target, slot, pid, &d, &b->why);
+	/* Its end, or an execve, is no failure. */
+	if (!err || slot_state(l, slot) != ADEPT_SLOT_LIVE)
+		return true;
+	if (err != -EAGAIN && err != -EBUSY && !b->failed++)
+		warn("%s", b->why.text);
+	return err != -EAGAIN && err != -EBUSY;
+}
+
+static bool change_all(struct burst *b, const struct record_launch *l)
+{
+	bool all = true;
+	uint32_t i;
+
+	for (i = 0; i < slots_used(l); i++) {
+		uint32_t leave = slot_leave(l, i);
+
+		if (slot_state(l, i) != ADEPT_SLOT_LIVE ||
+		    (leave == ADEPT_LEAVE_NONE) == b->paused)
+			continue;
+		all &= change(b, l, i, slot_pid(l, i));
+	}
+	return all;
+}
+
+unsigned int burst_step(struct burst *b, const struct record_launch *l, unsigned int round_ms)
+{
+	uint64_t now;
+
+	if (!b->next_ns)
+		return round_ms;
+	now = now_ns();
+	if (now >= b->next_ns && !change_all(b, l)) {
+		b->next_ns = now + RETRY_NS;
+	} else if (now >= b->next_ns) {
+		b->paused = !b->paused;
+		b->bursts += !b->paused;
+		now = now_ns();
+		b->next_ns = now + (b->paused ? b->off_ns : b->on_ns);
+	}
+	if (b->next_ns - now >= round_ms * 1000000ull)
+		return round_ms;
+	return (unsigned int)((b->next_ns - now) / 1000000) + 1;
+}
