@@ -61,7 +61,7 @@ for call in epoll_wait semtimedop rt_sigtimedwait recvfrom; do
 		! grep -q " $call  *is stopped" all && pass "$call is left alone" ||
 		fail "$call: $(grep " $call " all | sort | uniq -c)"
 done
-for call in clock_nanosleep poll futex; do
+for call in clock_nanosleep poll futex recvmsg; do
 	grep -Eq " ($call|restart_syscall)  *is stopped; its call resumes" all &&
 		pass "$call is stopped" || fail "$call: $(grep " $call " all)"
 done

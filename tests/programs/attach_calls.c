@@ -128,15 +128,17 @@ static void *send_later(void *arg)
 	return arg;
 }
 
-static void in_endless_recv(void)
+static void in_recvmsg(void)
 {
-	pthread_t t;
 	char c = 0;
+	struct iovec part = { &c, 1 };
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1 };
+	pthread_t t;
 
 	if (!sockets[1])
 		socketpair(AF_UNIX, SOCK_STREAM, 0, sockets);
 	pthread_create(&t, NULL, send_later, NULL);
-	check("endless recv", recv(sockets[0], &c, 1, 0), 1, 0);
+	check("recvmsg", recvmsg(sockets[0], &m, 0), 1, 0);
 	check("its byte", c, 'x', 0);
 	pthread_join(t, NULL);
 }
@@ -280,7 +282,7 @@ int main(int argc, char **argv)
 	static struct timed timed[] = {
 		{ "epoll_wait", in_epoll, 0 }, { "semtimedop", in_semtimedop, 0 },
 		{ "sigtimedwait", in_sigtimedwait, 0 }, { "recv", in_recv, 0 },
-		{ "endless recv", in_endless_recv, 0 },
+		{ "recvmsg", in_recvmsg, 0 },
 		{ "nanosleep", in_nanosleep, 0 }, { "poll", in_poll, 0 }, { "futex", in_futex, 0 },
 	};
 	static struct transfer whole[] = {
