@@ -20,8 +20,10 @@ attach $pid && detach && pass "a process in nanosleep" || fail "nanosleep: $(cat
 state $pid >after
 cmp before after && pass "all of its state is as before" || fail "$(diff before after)"
 good store && pass "the store is good" || fail "the store: $(tail -n 1 verify.out)"
-is "its thread has left" "$("$DEPCTL" info --json store | python3 -c 'import json, sys
-print(json.load(sys.stdin)["threads"][0]["end"])')" left
+is "its thread was detached from" "$("$DEPCTL" info --json store | python3 -c 'import json, sys
+print(json.load(sys.stdin)["threads"][0]["end"])')" detached
+is "as its last event says" "$("$DEPCTL" dump --events store | tail -n 1 |
+	grep -c ' detach reason=detached timestamp=[1-9]')" 1
 attach $pid && detach && pass "it is attached to again" || fail "again: $(cat err)"
 state $pid >after
 cmp before after && pass "and detached from again" || fail "$(diff before after)"

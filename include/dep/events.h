@@ -22,11 +22,14 @@ enum adept_event {
 	ADEPT_EV_FSBASE = 6,	/* uint64_t: new base address of segment fs */
 	ADEPT_EV_THREAD_START = 7, /* struct adept_ev_start; CONTEXT follows */
 	ADEPT_EV_THREAD_END = 8, /* struct adept_ev_end */
+	ADEPT_EV_ATTACH = 9,	/* struct adept_ev_attach; ADEPT_EV_STACK and CONTEXT follow */
 	ADEPT_EV_FORK = 10,	/* struct adept_ev_fork: in the parent, after fork or clone */
 	ADEPT_EV_GAP = 11,	/* uint64_t; reserved, not written: code before it ran unrecorded */
 	ADEPT_EV_GSBASE = 12,	/* uint64_t: new base address of segment gs */
 	ADEPT_EV_BUFFER = 13,	/* struct adept_ev_buffer, one event for each buffer */
 	ADEPT_EV_SHARED = 14,	/* struct adept_ev_shared: the object of a shared mapping */
+	ADEPT_EV_DETACH = 15,	/* struct adept_ev_detach: the last event of a thread that lives */
+	ADEPT_EV_STACK = 16,	/* struct adept_ev_stack: a piece of the stack at an attach */
 };
 
 /*
@@ -87,6 +90,54 @@ struct adept_ev_start {
 
 struct adept_ev_end {
 	uint32_t status;
+	uint64_t timestamp;
+} __attribute__((packed));
+
+enum adept_attach_kind {
+	ADEPT_ATTACH_RUNNING = 0,	/* the thread executed code of the program */
+	ADEPT_ATTACH_CALL = 1,		/* in a system call, which goes on: its event follows */
+	/* returned from the call that it was in at the attach; the call's event follows */
+	ADEPT_ATTACH_RETURNED = 2,
+};
+
+/*
+ * A thread of a process that ran already.  What it did before is not recorded, and the contents of
+ * memory are not known.
+ * @nr, @args: the system call that it was in, with kind ADEPT_ATTACH_CALL or ADEPT_ATTACH_RETURNED;
+ *	otherwise @nr is -1
+ * @tid_address: word that the kernel clears when the thread ends; 0: none, or not known
+ * @timestamp: when it entered the engine
+ */
+struct adept_ev_attach {
+	uint32_t tid;
+	uint32_t kind;		/* enum adept_attach_kind */
+	int64_t nr;
+	uint64_t args[6];
+	uint64_t tid_address;
+	uint64_t timestamp;
+} __attribute__((packed));
+
+/*
+ * Memory of the thread's stack as it was at the attach.  Pieces follow each other without gaps, the
+ * first one from the stack pointer on.  Only the first @size bytes of @bytes are set.
+ */
+#define ADEPT_STACK_BYTES	496u
+
+struct adept_ev_stack {
+	uint64_t address;
+	uint32_t size, pad;
+	uint8_t bytes[ADEPT_STACK_BYTES];
+} __attribute__((packed));
+
+/* Why a thread that lives is not recorded any more. */
+enum adept_detach_reason {
+	ADEPT_DETACH_LEFT = 1,		/* the process was detached from */
+	ADEPT_DETACH_PAUSED = 2,	/* it runs natively for a time */
+};
+
+struct adept_ev_detach {
+	uint32_t reason;	/* enum adept_detach_reason */
+	uint32_t pad;
 	uint64_t timestamp;
 } __attribute__((packed));
 

@@ -55,6 +55,7 @@ enum dep_thread_end {
 	DEP_END_UNTAKEN,	/* thread outlived the recording; its last chunk is missing */
 	DEP_END_STOPPED,	/* storing stopped early: --null, --max-size, a write error */
 	DEP_END_CORRUPT,	/* the thread's ring became inconsistent; later data is missing */
+	DEP_END_DETACHED,	/* detached from, runs on natively; stream complete up to then */
 	DEP_THREAD_ENDS
 };
 

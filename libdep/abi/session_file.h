@@ -565,6 +565,7 @@ static inline u64 adept_chunk_off(const struct adept_session *s, u32 slot, u32 i
  * @returned:	the system call from which it has just returned, with the result in rax; -1: none.
  *		If it was not stopped: the one in which it is
  * @tls:	written by the engine: value of rdi at adept_entries.thread
+ * @stack_end:	end of the mapping that has its stack pointer; 0: not known
  * @tid:	its number in the process's pid namespace
  * @late:	1: it has not entered the engine yet
  */
@@ -574,6 +575,7 @@ struct adept_attached {
 	u64 mask;
 	s64 call, returned;
 	u64 tls;
+	u64 stack_end;
 	u32 tid, late;
 };
 

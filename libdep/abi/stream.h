@@ -42,6 +42,12 @@ static inline int adept_event_size(u32 id)
 		return sizeof(struct adept_ev_start);
 	case ADEPT_EV_THREAD_END:
 		return sizeof(struct adept_ev_end);
+	case ADEPT_EV_ATTACH:
+		return sizeof(struct adept_ev_attach);
+	case ADEPT_EV_STACK:
+		return sizeof(struct adept_ev_stack);
+	case ADEPT_EV_DETACH:
+		return sizeof(struct adept_ev_detach);
 	case ADEPT_EV_FORK:
 		return sizeof(struct adept_ev_fork);
 	case ADEPT_EV_BUFFER:

@@ -19,6 +19,8 @@ static inline uint64_t dep_event_timestamp(const struct dep_event *e)
 		struct adept_ev_end end;
 		struct adept_ev_fork fork;
 		struct adept_ev_signal sig;
+		struct adept_ev_attach attach;
+		struct adept_ev_detach detach;
 	} *p = e->payload;
 
 	switch (e->id) {
@@ -32,6 +34,10 @@ static inline uint64_t dep_event_timestamp(const struct dep_event *e)
 		return p->end.timestamp;
 	case ADEPT_EV_FORK:
 		return p->fork.before;
+	case ADEPT_EV_ATTACH:
+		return p->attach.timestamp;
+	case ADEPT_EV_DETACH:
+		return p->detach.timestamp;
 	case ADEPT_EV_SIGNAL:
 		return p->sig.timestamp;
 	}

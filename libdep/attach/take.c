@@ -92,7 +92,7 @@ static int examine(const struct scan *s, const struct dep_attach_thread *t, stru
 		return not_now(s, t, "waits with a signal mask for the time of its system call, "
 			       "after which it may block SIGTRAP", why);
 	*r = (struct dep_running){ .tid = t->tid, .call = t->call, .returned = -1, .late = true,
-				   .pc = t->pc };
+				   .pc = t->pc, .sp = t->sp };
 	return 0;
 }
 

@@ -94,7 +94,9 @@ static u32 how_ended(struct dep_collector *c, u32 slot, enum thread_close close)
 		return DEP_END_STOPPED;
 	if (close == CLOSE_UNTAKEN)
 		return DEP_END_UNTAKEN;
-	if (close == CLOSE_LEFT || load(&shared(c, slot)->left))
+	if (load(&shared(c, slot)->left))
+		return DEP_END_DETACHED;
+	if (close == CLOSE_LEFT)
 		return DEP_END_LEFT;
 	/* A thread that exits is at a safepoint, between records; a killed one may not be. */
 	return load(&shared(c, slot)->at_safepoint) ? DEP_END_WHOLE : DEP_END_UNFINISHED;

@@ -227,6 +227,20 @@ const struct dep_map *dep_address_space_find(const struct dep_address_space *s, 
 	return NULL;
 }
 
+u64 dep_address_space_end(const struct dep_address_space *s, u64 addr)
+{
+	size_t lo = 0, hi = s->n, mid;
+
+	while (lo < hi) {
+		mid = (lo + hi) / 2;
+		if (s->map[mid].end <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < s->n && s->map[lo].start <= addr ? s->map[lo].end : 0;
+}
+
 bool dep_address_space_is_free(const struct dep_address_space *s, u64 start, u64 end)
 {
 	if (start >= end)

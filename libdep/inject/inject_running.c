@@ -303,6 +303,8 @@ static int prepare(struct dep_attaching *a, struct dep_why *why)
 	if (!err)
 		err = write_maps(a, why);
 	if (!err)
+		dep_find_stacks(a);
+	if (!err)
 		err = write_table(a, why);
 	/* In a pause the limits stay raised. */
 	if (err || a->started->space.unlimited || a->paused)

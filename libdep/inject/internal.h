@@ -55,6 +55,8 @@ void dep_address_space_free(struct dep_address_space *s);
 int dep_address_space_add(struct dep_address_space *s, u64 start, u64 end);
 bool dep_address_space_is_free(const struct dep_address_space *s, u64 start, u64 end);
 const struct dep_map *dep_address_space_find(const struct dep_address_space *s, u64 addr);
+/* The end of the mapping at @addr; 0: there is none. */
+u64 dep_address_space_end(const struct dep_address_space *s, u64 addr);
 int dep_address_space_has_file(pid_t pid, u64 dev, u64 ino);
 
 /* ---- privileges.c: privileges ---- */
@@ -327,6 +329,8 @@ struct dep_started {
 int dep_refuse_rseq(int mem, pid_t tid, struct dep_why *why);
 /* Fill in the table of threads. */
 int dep_fill_table(struct dep_attaching *a, struct dep_why *why);
+/* Complete it: in which mappings their stacks are. */
+void dep_find_stacks(struct dep_attaching *a);
 /* Move the stopped threads into the engine, and detach from them. */
 void dep_move_threads(struct dep_attaching *a);
 

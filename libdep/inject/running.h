@@ -23,7 +23,7 @@
  * @faulted:	an instruction has raised a signal, which it does not receive: it executes the
  *		instruction again
  * @late:	it is in a system call, and @regs and @sig are not set
- * @pc:		with @late: where it continues after the call
+ * @pc, @sp:	with @late: where it continues after the call, and its stack pointer
  * @call:	with @late: the system call
  * @returned:	the system call from which it has returned; -1: none
  * @regs:	with which it is to go on.  orig_rax is the number of an interrupted system call
@@ -33,7 +33,7 @@ struct dep_running {
 	pid_t tid;
 	int sig;
 	bool faulted, late;
-	u64 pc;
+	u64 pc, sp;
 	s64 call, returned;
 	struct user_regs_struct regs;
 };

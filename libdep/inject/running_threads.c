@@ -95,6 +95,16 @@ int dep_fill_table(struct dep_attaching *a, struct dep_why *why)
 	return err;
 }
 
+void dep_find_stacks(struct dep_attaching *a)
+{
+	struct adept_attached *e = a->started->table;
+	const struct dep_running *t;
+
+	for (t = a->thread; t < a->thread + a->n; t++, e++)
+		e->stack_end = dep_address_space_end(&a->started->space,
+						     t->late ? t->sp : t->regs.rsp);
+}
+
 static bool is_caught(const struct adept_boot *b, u64 pc)
 {
 	for (u64 i = 0; i < b->ncaught; i++)

@@ -201,6 +201,7 @@ static int joined(struct sync_thread *t, const struct dep_page_accesses *j)
 
 static int event(struct sync_thread *t, const struct dep_event *e)
 {
+	const struct adept_ev_attach *attach = e->payload;
 	const struct adept_ev_signal *sig = e->payload;
 	int err;
 
@@ -218,6 +219,8 @@ static int event(struct sync_thread *t, const struct dep_event *e)
 		break;
 	case ADEPT_EV_FORK:
 		return sync_thread_created(t, e->payload);
+	case ADEPT_EV_ATTACH:
+		return attach->tid_address ? sync_tid_address(t, attach->tid_address) : 0;
 	case ADEPT_EV_THREAD_END:
 		return sync_thread_ended(t);
 	case ADEPT_EV_SIGRETURN:

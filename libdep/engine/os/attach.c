@@ -29,6 +29,7 @@
 #include "thread.h"
 #include "libdep/engine/base/thread_list.h"
 #include "libdep/engine/record/record.h"
+#include "libdep/engine/record/stack.h"
 
 #define PR_GET_TID_ADDRESS 40
 
@@ -58,34 +59,50 @@ void attach_take_state(struct tls *t)
 	t->interrupted_call = a->call;
 }
 
-/*
- * pthread_join() waits for the word at this address.  Only the kernel knows it; the call sets it to
- * what it is.
- */
-static void record_tid_address(struct tls *t)
+static u64 tid_address(void)
 {
-	u64 *r = t->regs, rdi = r[X86_RDI], at = 0;
-	s64 ret;
+	u64 at = 0;
 
-	if (sys6(__NR_prctl, PR_GET_TID_ADDRESS, (u64)&at, 0, 0, 0, 0) || !at)
-		return;
-	t->before = rt_timestamp();
-	ret = sys1(__NR_set_tid_address, at);
-	r[X86_RDI] = at;
-	syscall_record(t, __NR_set_tid_address, ret);
-	r[X86_RDI] = rdi;
-	t->tid_address = at;
-	if (t->ring)
-		t->ring->tid_address = at;
+	return sys6(__NR_prctl, PR_GET_TID_ADDRESS, (u64)&at, 0, 0, 0, 0) ? 0 : at;
+}
+
+static void record_how(struct tls *t)
+{
+	const struct adept_attached *a = t->attached;
+	const u64 *r = t->regs;
+	struct adept_ev_attach ev = {
+		.tid = t->tid, .kind = ADEPT_ATTACH_RUNNING, .nr = -1,
+		.tid_address = t->tid_address, .timestamp = rt_timestamp(),
+	};
+
+	if (a->returned >= 0)
+		ev.kind = ADEPT_ATTACH_RETURNED;
+	else if (t->interrupted_call >= 0)
+		ev.kind = ADEPT_ATTACH_CALL;
+	if (ev.kind != ADEPT_ATTACH_RUNNING) {
+		const u64 args[6] = {
+			r[X86_RDI], r[X86_RSI], r[X86_RDX], r[X86_R10], r[X86_R8], r[X86_R9],
+		};
+
+		ev.nr = a->returned >= 0 ? a->returned : t->interrupted_call;
+		memcpy(ev.args, args, sizeof(ev.args));
+	}
+	ring_event(t, ADEPT_EV_ATTACH, &ev, sizeof(ev));
 }
 
 void attach_record(struct tls *t)
 {
-	record_tid_address(t);
-	if (t->attached->returned >= 0) {
-		t->before = rt_timestamp();
-		syscall_record(t, (u64)t->attached->returned, (s64)t->regs[X86_RAX]);
-	}
+	/* pthread_join() waits for the word at this address. */
+	t->tid_address = tid_address();
+	if (t->ring)
+		t->ring->tid_address = t->tid_address;
+	record_how(t);
+	stack_record(t, t->attached->stack_end);
+	ring_record_context(t, t->resume_pc);
+	if (t->attached->returned < 0)
+		return;
+	t->before = rt_timestamp();
+	syscall_record(t, (u64)t->attached->returned, (s64)t->regs[X86_RAX]);
 	/* The events may have begun a new chunk. */
 	ring_record_context(t, t->resume_pc);
 }

@@ -29,10 +29,9 @@ void attach_all(struct adept_attached *thread, u32 n);
 void attach_take_state(struct tls *t);
 
 /**
- * attach_record() - record what analyses need of a thread that existed before
+ * attach_record() - record how @t has entered the engine, its stack and its registers
  *
- * That is the call from which it has returned, and where the kernel reports its end, as an event of
- * set_tid_address().
+ * If it has returned from a system call, that call as well.
  */
 void attach_record(struct tls *t);
 

@@ -235,10 +235,11 @@ u8 *thread_main(struct tls *t)
 	LOG(ADEPT_LOG_THREAD, "%s begins at %lx", t->own_process ? "vfork child" :
 	    t->attached ? "attached thread" : "thread", t->resume_pc);
 	ring_thread_start(t, t->tid, t->parent_serial, t->created_at);
-	ring_record_context(t, t->resume_pc);
 	if (t->attached) {
 		attach_record(t);
 		late_entered(t);
+	} else {
+		ring_record_context(t, t->resume_pc);
 	}
 	restore_signals(&mask);
 	if (t->attached && t->interrupted_call >= 0)

@@ -12,6 +12,8 @@
 
 /* Size in bytes of a THREAD_END event, rounded up. */
 #define END_ROOM	16u
+_Static_assert(sizeof(struct adept_ev_detach) <= sizeof(struct adept_ev_context) + END_ROOM,
+	       "ring_reserve_end() must reserve room for a detach event");
 /* Size in bytes of a scratch chunk, which takes records that are not stored. */
 #define SCRATCH_SIZE	65536u
 /* Bytes to populate when a thread begins a later chunk than its first. */
@@ -553,12 +555,22 @@ void ring_thread_end(struct tls *t, u32 status)
 	end_stream(t);
 }
 
+/* ring_reserve_end() has ensured that the chunk has room. */
+static void put_detach(struct tls *t)
+{
+	struct adept_ev_detach ev = { .reason = ADEPT_DETACH_LEFT, .timestamp = rt_timestamp() };
+
+	if (!t->absent && !must_discard(t) && ring_has_room(t, 4 + sizeof(ev)))
+		ring_event(t, ADEPT_EV_DETACH, &ev, sizeof(ev));
+}
+
 void ring_thread_leave(struct tls *t)
 {
 	if (!recording())
 		return;
 	if (t->ring) {
 		ring_call_end(t);
+		put_detach(t);
 		t->ring->left = 1;
 		end_stream(t);
 	}

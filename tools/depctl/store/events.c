@@ -16,7 +16,8 @@ struct field {
 	unsigned char size;
 	/*
 	 * x: hexadecimal; u: unsigned; d: signed; b: unsigned, in JSON a string, since a double may
-	 * not hold the number exactly; n: name of a system call
+	 * not hold the number exactly; n: name of a system call; k, r: name of the kind of an
+	 * attach, of the reason of a detach
 	 */
 	char format;
 };
@@ -92,6 +93,33 @@ static const struct field end[] = {
 	{ 0 }
 };
 
+static const struct field attach[] = {
+	FIELD(adept_ev_attach, kind, 'k'),
+	FIELD(adept_ev_attach, nr, 'd'),
+	{ "name", offsetof(struct adept_ev_attach, nr), 8, 'n' },
+	{ "arg0", offsetof(struct adept_ev_attach, args), 8, 'x' },
+	{ "arg1", offsetof(struct adept_ev_attach, args) + 8, 8, 'x' },
+	{ "arg2", offsetof(struct adept_ev_attach, args) + 16, 8, 'x' },
+	{ "arg3", offsetof(struct adept_ev_attach, args) + 24, 8, 'x' },
+	{ "arg4", offsetof(struct adept_ev_attach, args) + 32, 8, 'x' },
+	{ "arg5", offsetof(struct adept_ev_attach, args) + 40, 8, 'x' },
+	FIELD(adept_ev_attach, tid_address, 'x'),
+	FIELD(adept_ev_attach, timestamp, 'b'),
+	{ 0 }
+};
+
+static const struct field detach[] = {
+	FIELD(adept_ev_detach, reason, 'r'),
+	FIELD(adept_ev_detach, timestamp, 'b'),
+	{ 0 }
+};
+
+static const struct field stack[] = {
+	{ "address", offsetof(struct adept_ev_stack, address), 8, 'x' },
+	FIELD(adept_ev_stack, size, 'u'),
+	{ 0 }
+};
+
 static const struct field fork_fields[] = {
 	{ "child_pid", offsetof(struct adept_ev_fork, pid), 4, 'u' },
 	FIELD(adept_ev_fork, flags, 'x'),
@@ -131,6 +159,9 @@ static const struct {
 	[ADEPT_EV_GSBASE] = { "gsbase", base },
 	[ADEPT_EV_THREAD_START] = { "thread-start", start },
 	[ADEPT_EV_THREAD_END] = { "thread-end", end },
+	[ADEPT_EV_ATTACH] = { "attach", attach },
+	[ADEPT_EV_DETACH] = { "detach", detach },
+	[ADEPT_EV_STACK] = { "stack", stack },
 	[ADEPT_EV_FORK] = { "fork", fork_fields },
 	[ADEPT_EV_GAP] = { "gap", gap },
 	[ADEPT_EV_BUFFER] = { "buffer", buffer },
@@ -169,6 +200,51 @@ static uint64_t value_of(const struct dep_event *e, const struct field *f)
 	return v;
 }
 
+static const char *text_at(const char *const *names, size_t n, uint64_t i)
+{
+	return i < n ? names[i] : NULL;
+}
+
+const char *attach_kind_name(uint64_t kind)
+{
+	static const char *const names[] = {
+		[ADEPT_ATTACH_RUNNING] = "running",
+		[ADEPT_ATTACH_CALL] = "call",
+		[ADEPT_ATTACH_RETURNED] = "returned",
+	};
+
+	return text_at(names, sizeof(names) / sizeof(names[0]), kind);
+}
+
+const char *detach_reason_name(uint64_t reason)
+{
+	static const char *const names[] = {
+		[ADEPT_DETACH_LEFT] = "detached",
+		[ADEPT_DETACH_PAUSED] = "paused",
+	};
+
+	return text_at(names, sizeof(names) / sizeof(names[0]), reason);
+}
+
+/* The name of a value; false: it is a number. */
+static bool name_of_value(const struct dep_event *e, const struct field *f, const char **name)
+{
+	uint64_t v = value_of(e, f);
+
+	switch (f->format) {
+	case 'n':
+		*name = syscall_name(v);
+		return true;
+	case 'k':
+		*name = attach_kind_name(v);
+		return true;
+	case 'r':
+		*name = detach_reason_name(v);
+		return true;
+	}
+	return false;
+}
+
 uint64_t event_tsc(const struct dep_event *e)
 {
 	const struct field *f = NULL;
@@ -196,8 +272,7 @@ void event_text(struct out *o, const struct dep_event *e)
 		put_text(o, f->name);
 		put_char(o, '=');
 		v = value_of(e, f);
-		if (f->format == 'n') {
-			name = syscall_name(v);
+		if (name_of_value(e, f, &name)) {
 			put_text(o, name ? name : "?");
 			continue;
 		}
@@ -216,12 +291,13 @@ void event_text(struct out *o, const struct dep_event *e)
 void event_json(struct json *j, const struct dep_event *e)
 {
 	const struct field *f = NULL;
+	const char *name;
 	char room[24];
 
 	json_str(j, "event", name_of(e, room, sizeof(room)));
 	while ((f = next_field(e, f))) {
-		if (f->format == 'n')
-			json_str(j, f->name, syscall_name(value_of(e, f)));
+		if (name_of_value(e, f, &name))
+			json_str(j, f->name, name);
 		else if (f->format == 'x')
 			json_hex(j, f->name, value_of(e, f));
 		else if (f->format == 'd')

@@ -39,6 +39,7 @@ static const char *const ends[] = {
 	[DEP_END_UNTAKEN] = "untaken",
 	[DEP_END_STOPPED] = "stopped",
 	[DEP_END_CORRUPT] = "corrupt",
+	[DEP_END_DETACHED] = "detached",
 };
 
 #define NENDS (sizeof(ends) / sizeof(ends[0]))
