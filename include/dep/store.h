@@ -72,13 +72,47 @@ struct dep_thread {
 	const char *name;	/* last known name; may be NULL */
 };
 
-/** struct dep_module - an executable mapping of a file */
+/**
+ * struct dep_module - a mapping of a file
+ *
+ * Of an attached process, all mappings that it had then; otherwise those with executed code.
+ */
 struct dep_module {
 	uint32_t process;
+	uint32_t prot;		/* PROT_* when it was recorded */
 	uint64_t start, end, offset;
 	uint64_t from_ns, to_ns;	/* CLOCK_MONOTONIC; to_ns 0 = still mapped at the end */
 	const char *path;
 	const char *build_id;	/* hexadecimal, "" if none */
+};
+
+/** struct dep_attach - a process that ran already when its recording began */
+struct dep_attach {
+	uint32_t process;	/* its serial */
+	uint64_t time_ns;	/* CLOCK_MONOTONIC, when its mappings and descriptors were read */
+	uint32_t maps_left_out, files_left_out;	/* number that the store does not have */
+};
+
+enum dep_file_kind {
+	DEP_FILE_OTHER,		/* no file: an eventfd, for example; see the path */
+	DEP_FILE_REGULAR,
+	DEP_FILE_DIRECTORY,
+	DEP_FILE_DEVICE,
+	DEP_FILE_PIPE,
+	DEP_FILE_SOCKET,
+	DEP_FILE_KINDS
+};
+
+/** struct dep_open_file - a descriptor that was open when a process was attached to */
+struct dep_open_file {
+	uint32_t process;	/* serial */
+	int32_t fd;
+	uint32_t kind;		/* enum dep_file_kind */
+	uint32_t flags;		/* O_* */
+	uint64_t dev, inode;	/* dev: major << 32 | minor */
+	uint64_t position;
+	const char *path;	/* as in /proc/PID/fd; "": not known */
+	const char *peer;	/* socket: its addresses, "tcp LOCAL -> REMOTE"; "": not known */
 };
 
 /** struct dep_log_line - a line of the engine's log (DEP_LOG of depctl record) */
@@ -209,6 +243,9 @@ int dep_store_open_growing(struct dep_store **s, const char *dir);
 size_t dep_store_processes(struct dep_store *s, const struct dep_process **out);
 size_t dep_store_threads(struct dep_store *s, const struct dep_thread **out);
 size_t dep_store_modules(struct dep_store *s, const struct dep_module **out);
+size_t dep_store_attaches(struct dep_store *s, const struct dep_attach **out);
+/** dep_store_open_files() - those of one process are sorted by fd, as far as a store is not forged */
+size_t dep_store_open_files(struct dep_store *s, const struct dep_open_file **out);
 /* Sorted by (thread, seq). */
 size_t dep_store_segments(struct dep_store *s, const struct dep_segment **out);
 size_t dep_store_messages(struct dep_store *s, const char *const **out);

@@ -685,6 +685,7 @@ struct adept_boot {
 	u64 maps;		/* address of text as at @low, behind the table; 0: it is at @low */
 	u64 stub;		/* a page that @commit unmaps */
 	u64 limited;		/* 1: @limits was called */
+	u64 described;		/* bytes that the injector has written to the descriptor ring */
 	u64 ncaught;		/* number of instructions in @caught */
 	struct adept_caught_pc caught[ADEPT_CAUGHT_PCS];
 	/* mappings of the engine but for the image, filled in when a detach ends the recording */

@@ -64,12 +64,16 @@ static inline int adept_event_size(u32 id)
 enum adept_desc_type {
 	ADEPT_DESC_PAD = 0,	/* padding up to the ring's end */
 	ADEPT_DESC_FRAGMENT = 1,
-	ADEPT_DESC_MAP = 2,	/* a new executable mapping */
+	/* an executable mapping from which code is executed; or one of a file, at an attach */
+	ADEPT_DESC_MAP = 2,
 	ADEPT_DESC_UNMAP = 3,
 	ADEPT_DESC_MESSAGE = 4,	/* message for users: text */
 	/* only with ADEPT_S_KEEP_TRANSLATIONS; follows the fragment's descriptor */
 	ADEPT_DESC_TRANSLATION = 5,
 	ADEPT_DESC_LOG = 6,	/* line of the engine's log, for areas enabled by ADEPT_S_LOG() */
+	/* of a process that ran already; written by the injector, before the engine starts */
+	ADEPT_DESC_ATTACH = 7,
+	ADEPT_DESC_FILE = 8,	/* an open descriptor */
 };
 
 /* Header of every descriptor; size is a multiple of 8 and includes the header. */
@@ -252,6 +256,27 @@ struct adept_desc_log {
 	u64 time_ns;
 	u32 tid;
 	u32 area;		/* enum adept_log_area */
+};
+
+/* The state of a process shortly before an attach; the rest is in MAP and FILE descriptors. */
+struct adept_desc_attach {
+	struct adept_desc h;
+	u64 time_ns;
+	u32 maps_left_out, files_left_out;	/* did not fit */
+};
+
+/*
+ * Followed by two NUL-terminated texts, padded to a multiple of 8: the path, and the addresses of a
+ * socket; each may be empty.
+ */
+struct adept_desc_file {
+	struct adept_desc h;
+	s32 fd;
+	u32 kind;		/* enum dep_file_kind */
+	u64 dev, inode;		/* dev: major << 32 | minor */
+	u64 position;
+	u32 flags;		/* O_*, as in /proc/PID/fdinfo */
+	u32 pad;
 };
 
 struct adept_desc_unmap {

@@ -75,8 +75,10 @@ u64 boot_build(struct adept_boot *b)
 		return 1;
 	if (!attach_fits(b->nattached))
 		return 1;
-	if (!has_begun)
+	if (!has_begun) {
+		record_go_on_after(b->described);
 		init_translator();
+	}
 	attach_make_room((struct adept_attached *)b->attached, b->nattached);
 	return 0;
 }

@@ -214,7 +214,7 @@ static int take(const struct dep_target *t, const struct dep_pending *who, int p
 	if (!err)
 		err = check_user(who, proc, out, why);
 	if (!err)
-		err = dep_inject_stopped(t, pid, &how, &(struct dep_origin){ cause, 0, 0 }, out,
+		err = dep_inject_stopped(t, pid, &how, &(struct dep_origin){ .cause = cause }, out,
 					 why);
 	return err ? let_go(pid, how.sig, err) : 0;
 }

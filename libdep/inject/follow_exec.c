@@ -225,7 +225,8 @@ static int inject_new_image(struct dep_follow *f, const struct dep_target *t,
 			    struct dep_injected *out, struct dep_why *why)
 {
 	const struct dep_origin from = {
-		ADEPT_BY_EXEC, f->serial, dep_slot_domain(t, f->slot),
+		.cause = ADEPT_BY_EXEC, .parent_serial = f->serial,
+		.domain = dep_slot_domain(t, f->slot),
 	};
 	int err;
 

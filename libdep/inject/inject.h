@@ -222,6 +222,7 @@ struct dep_origin {
 	u32 cause;		/* enum adept_cause */
 	u32 parent_serial;	/* serial of the previous image, 0: none */
 	u32 domain;		/* domain of the previous image (abi/session_file.h), 0: none */
+	u32 described;		/* bytes that the injector has written to the descriptor ring */
 };
 
 /**

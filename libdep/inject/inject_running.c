@@ -27,6 +27,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "attach_facts.h"
 #include "internal.h"
 #include "running.h"
 
@@ -171,6 +172,16 @@ static int claim_slot(struct dep_attaching *a, struct dep_why *why)
 	return 0;
 }
 
+/* The collector does not look at the ring yet: the slot is not live. */
+static void describe(struct dep_attaching *a)
+{
+	const struct adept_session *l = &a->t->layout;
+	struct dep_started *s = a->started;
+	u8 *ring = (u8 *)a->t->session + l->desc_off + (u64)s->slot * l->desc_size;
+
+	a->boot->described = dep_facts_write(ring, l->desc_size, a->proc);
+}
+
 static int make_engine(struct dep_attaching *a, struct dep_why *why)
 {
 	struct dep_started *s = a->started;
@@ -220,8 +231,10 @@ int dep_running_build(struct dep_attaching *a, bool alone, u32 room, struct dep_
 		err = dep_paused_prepare(a, why);
 	if (!err && !a->paused)
 		err = claim_slot(a, why);
-	if (!err && !a->paused)
+	if (!err && !a->paused) {
+		describe(a);
 		err = make_engine(a, why);
+	}
 	return err ? err : run(a, a->t->entry.build, why);
 }
 
@@ -314,9 +327,11 @@ static int prepare(struct dep_attaching *a, struct dep_why *why)
 
 int dep_running_commit(struct dep_attaching *a, struct dep_injected *out, struct dep_why *why)
 {
-	const struct dep_origin from = { .cause = ADEPT_BY_ATTACH };
-	struct dep_started *s = a->started;
 	const struct adept_boot *b = a->boot;
+	const struct dep_origin from = {
+		.cause = ADEPT_BY_ATTACH, .described = (u32)b->described,
+	};
+	struct dep_started *s = a->started;
 	int err = prepare(a, why);
 
 	if (err)

@@ -277,7 +277,7 @@ static int run_traced(struct child *c, const struct dep_target *t, struct dep_in
 	err = wait_exec(c, why);
 	if (err)
 		return err;
-	err = dep_inject(t, c->pid, &(struct dep_origin){ ADEPT_BY_LAUNCH, 0, 0 }, out, why);
+	err = dep_inject(t, c->pid, &(struct dep_origin){ .cause = ADEPT_BY_LAUNCH }, out, why);
 	if (!out->privileged)
 		return err;
 	/* If the child was killed, its end is reported as for any child. */

@@ -161,6 +161,7 @@ void dep_slot_live(const struct dep_target *t, u32 slot, pid_t pid, u32 ns,
 	p->ns = ns;
 	p->parent_serial = from->parent_serial;
 	p->cause = from->cause;
+	p->desc_head = from->described;
 	p->start_ns = (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
 	__atomic_store_n(&p->state, ADEPT_SLOT_LIVE, __ATOMIC_RELEASE);
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Find the file that a process had mapped at an address. The store has only executable mappings,
- * with their times. The addresses of a file's data are computed from its program headers.
+ * Find the file that a process had mapped at an address. The store has mappings with executed code,
+ * with their times, and all that a process had when it was attached to. The addresses of a file's
+ * data are computed from its program headers.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "libdep/format/read/store.h"
 #include "internal.h"
@@ -146,9 +148,15 @@ static struct dep_image *image_of(struct dep_symbols *s, const struct dep_module
 	return p[s->nimages++];
 }
 
+/* A file without code that has no build-id is mostly no program or library. */
+static bool is_image(const struct dep_module *m)
+{
+	return m->path[0] == '/' && (m->prot & PROT_EXEC || m->build_id[0]);
+}
+
 struct dep_image *dep_row_image(struct dep_symbols *s, struct dep_row *row)
 {
-	if (!row->looked && row->m->path[0] == '/')
+	if (!row->looked && is_image(row->m))
 		row->image = image_of(s, row->m);
 	row->looked = true;
 	return row->image && row->image->nloads ? row->image : NULL;
@@ -195,6 +203,7 @@ static void add_instance(struct dep_symbols *s, const struct dep_module *m, stru
 
 size_t dep_instances(struct dep_symbols *s, u32 process, struct dep_instance **out)
 {
+	const struct dep_module *m;
 	struct dep_image *im;
 	size_t i;
 	u64 vaddr;
@@ -208,8 +217,9 @@ size_t dep_instances(struct dep_symbols *s, u32 process, struct dep_instance **o
 		i = process ? rows_up_to(s, process - 1, UINT64_MAX) : 0;
 		for (; i < s->nrows && s->row[i].m->process == process; i++) {
 			im = dep_row_image(s, &s->row[i]);
-			if (im && dep_image_linked(im, s->row[i].m->offset, &vaddr))
-				add_instance(s, s->row[i].m, im, s->row[i].m->start - vaddr);
+			m = s->row[i].m;
+			if (im && dep_image_linked(im, m, m->offset, &vaddr))
+				add_instance(s, m, im, m->start - vaddr);
 		}
 	}
 	*out = s->inst;

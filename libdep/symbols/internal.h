@@ -134,8 +134,12 @@ struct dep_image *dep_image_new(struct dep_symbols *s, const struct dep_module *
 /** dep_image_open() - open the file; on failure, add a message for the user */
 void dep_image_open(struct dep_image *im);
 void dep_image_free(struct dep_image *im);
-/** dep_image_linked() - find the linked address of the byte at @offset in the file; false: none */
-bool dep_image_linked(const struct dep_image *im, u64 offset, u64 *vaddr);
+/**
+ * dep_image_linked() - find the linked address of the byte at @offset in the file; false: none
+ * @m: the mapping that has it
+ */
+bool dep_image_linked(const struct dep_image *im, const struct dep_module *m, u64 offset,
+		      u64 *vaddr);
 /** dep_image_debug() - if the file has no DWARF, open its separate debug file if there is one */
 void dep_image_debug(struct dep_image *im);
 /** dep_image_dwarf() - get the DWARF of the file or of its debug file, or NULL */

@@ -6,6 +6,7 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "internal.h"
 
@@ -155,26 +156,32 @@ void dep_image_free(struct dep_image *im)
 	free(im);
 }
 
-bool dep_image_linked(const struct dep_image *im, u64 offset, u64 *vaddr)
+/*
+ * Whole pages are mapped, so a page at a boundary belongs to two segments.  Segments as executable
+ * as the mapping are better, and best is the one with which the mapping begins.
+ */
+static u32 fits(const struct dep_load *l, const struct dep_module *m)
+{
+	bool exec = m->prot & PROT_EXEC;
+
+	return 1 + (exec == l->exec) * 2 + ((l->offset & -PAGE) == m->offset);
+}
+
+bool dep_image_linked(const struct dep_image *im, const struct dep_module *m, u64 offset,
+		      u64 *vaddr)
 {
 	const struct dep_load *l;
-	u32 i;
-	int pass;
+	u32 i, best = 0;
 
-	/*
-	 * Whole pages are mapped, so a page at a boundary belongs to two segments.  Try executable
-	 * segments first.
-	 */
-	for (pass = 0; pass < 2; pass++)
-		for (i = 0; i < im->nloads; i++) {
-			l = &im->load[i];
-			if ((pass == 0) != l->exec || offset < (l->offset & -PAGE) ||
-			    offset >= ((l->offset + l->filesz + PAGE - 1) & -PAGE))
-				continue;
-			*vaddr = offset - l->offset + l->vaddr;
-			return true;
-		}
-	return false;
+	for (i = 0; i < im->nloads; i++) {
+		l = &im->load[i];
+		if (offset < (l->offset & -PAGE) ||
+		    offset >= ((l->offset + l->filesz + PAGE - 1) & -PAGE) || fits(l, m) <= best)
+			continue;
+		*vaddr = offset - l->offset + l->vaddr;
+		best = fits(l, m);
+	}
+	return best;
 }
 
 static bool has_segment(const struct dep_image *im, u64 lo, u64 hi, bool code)

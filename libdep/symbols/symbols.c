@@ -106,7 +106,7 @@ static struct dep_image *find_module(struct dep_symbols *s, u32 process, u64 pc,
 		where->module = row->image->path;
 		where->build_id = row->image->build_id;
 	}
-	return im && dep_image_linked(im, where->offset, &where->linked) ? im : NULL;
+	return im && dep_image_linked(im, row->m, where->offset, &where->linked) ? im : NULL;
 }
 
 size_t dep_symbols_frames(struct dep_symbols *s, uint32_t process, uint64_t pc,

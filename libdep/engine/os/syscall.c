@@ -127,6 +127,8 @@ static s64 sys_memory(struct tls *t, u64 nr, u64 a[6])
 	} else if (!take_back(a[0], len)) {
 		return -E_INVAL;
 	}
+	if (nr == __NR_munmap || (nr == __NR_mmap && a[3] & K_MAP_FIXED))
+		code_files_unmapped(a[0], a[0] + len);
 	stamp = track_begin();
 	ret = app_syscall(t, nr, a);
 	if (ret < 0 && ret > -4096)

@@ -32,6 +32,8 @@ u32 record_alloc_exit_ids(unsigned int n);
 void record_forget_exits(void);
 /** record_forget_descriptors() - start with an empty descriptor ring in a new process */
 void record_forget_descriptors(void);
+/** record_go_on_after() - begin behind the descriptors that the injector has written */
+void record_go_on_after(u64 described);
 void record_describe(const struct build *b);
 /** record_translation() - write the descriptor of @f's cache code, after record_describe() */
 void record_translation(const struct build *b, const struct frag *f);

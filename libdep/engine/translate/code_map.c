@@ -372,6 +372,16 @@ static void cut_region(u32 i, u64 start, u64 end)
 		regions[nregions++] = after;
 }
 
+void code_files_unmapped(u64 start, u64 end)
+{
+	if (!boot.nattached || !recording())
+		return;
+	lock(&frag_lock);
+	if (track_has_file(start, end))
+		record_unmap(start, end);
+	unlock(&frag_lock);
+}
+
 void code_changed(u64 stamp, u64 start, u64 end)
 {
 	int hit = 0;

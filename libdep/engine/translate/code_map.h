@@ -44,6 +44,12 @@ u32 code_unprotect_count(void);
  *	belongs to a newer mapping
  */
 void code_changed(u64 stamp, u64 start, u64 end);
+/**
+ * code_files_unmapped() - called before [@start, @end) is unmapped or replaced
+ *
+ * After an attach the recorder knows all mappings of files, also those without code.
+ */
+void code_files_unmapped(u64 start, u64 end);
 /** code_restore_caught() - put back what the injector's int3 instructions replace */
 void code_restore_caught(void);
 /** code_pause() - the program runs natively from now on; no thread runs in the code cache */

@@ -466,6 +466,14 @@ static u64 base_of(const struct tracked *t)
 	return 0;
 }
 
+int track_has_file(u64 start, u64 end)
+{
+	for (u32 i = first_behind(start); i < n && table[i].start < end; i++)
+		if (table[i].inode)
+			return 1;
+	return 0;
+}
+
 int track_find(u64 addr, struct map_line *l, u64 *base)
 {
 	u32 i = first_behind(addr);

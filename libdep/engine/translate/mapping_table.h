@@ -59,6 +59,8 @@ void track_attached(u64 start, u64 size, int exec);
 void track_detached(u64 stamp, u64 start);
 /** track_personality() - the personality changed: readable mappings may be executable */
 void track_personality(void);
+/** track_has_file() - is a mapping in this range one of a file? frag_lock held */
+int track_has_file(u64 start, u64 end);
 /**
  * track_find() - find the executable mapping that contains @addr; frag_lock held
  * @l: receives the mapping; its path is valid until the next change of the table

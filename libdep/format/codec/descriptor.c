@@ -152,6 +152,17 @@ static int check_translation(const struct adept_desc_translation *d)
 	return 0;
 }
 
+/* The two texts behind a file descriptor must both end. */
+static int has_two_texts(const struct adept_desc_file *d)
+{
+	const char *end = (const char *)d + d->h.size, *text = (const char *)(d + 1);
+
+	if (d->h.size <= sizeof(*d))
+		return 0;
+	text = memchr(text, 0, (size_t)(end - text));
+	return text && text + 1 < end && memchr(text + 1, 0, (size_t)(end - text - 1));
+}
+
 static int has_nul(const struct adept_desc *h, size_t from)
 {
 	return h->size > from && memchr((const char *)h + from, 0, h->size - from);
@@ -175,6 +186,14 @@ int dep_desc_check(const struct adept_desc *h)
 		break;
 	case ADEPT_DESC_UNMAP:
 		if (h->size >= sizeof(struct adept_desc_unmap))
+			return 0;
+		break;
+	case ADEPT_DESC_ATTACH:
+		if (h->size >= sizeof(struct adept_desc_attach))
+			return 0;
+		break;
+	case ADEPT_DESC_FILE:
+		if (has_two_texts((const struct adept_desc_file *)h))
 			return 0;
 		break;
 	case ADEPT_DESC_MESSAGE:

@@ -102,6 +102,35 @@ static int add_map_event(struct dep_model *m, u32 process, const struct adept_de
 	return 0;
 }
 
+static int add_attach(struct dep_model *m, u32 process, const struct adept_desc_attach *d)
+{
+	struct dep_attach *a = dep_table_add(&m->attaches, sizeof(*a));
+
+	if (!a)
+		return -ENOMEM;
+	*a = (struct dep_attach){
+		.process = process, .time_ns = d->time_ns, .maps_left_out = d->maps_left_out,
+		.files_left_out = d->files_left_out,
+	};
+	return 0;
+}
+
+static int add_file(struct dep_model *m, u32 process, const struct adept_desc_file *d)
+{
+	struct dep_open_file *f = dep_table_add(&m->open_files, sizeof(*f));
+	const char *path = (const char *)(d + 1);
+
+	if (!f)
+		return -ENOMEM;
+	*f = (struct dep_open_file){
+		.process = process, .fd = d->fd, .flags = d->flags, .dev = d->dev,
+		.kind = d->kind < DEP_FILE_KINDS ? d->kind : DEP_FILE_OTHER,
+		.inode = d->inode, .position = d->position, .path = path,
+		.peer = path + strlen(path) + 1,
+	};
+	return 0;
+}
+
 static int add_descriptors(struct dep_model *m, const struct dep_log_entry *fr)
 {
 	const struct adept_desc *h = fr->payload;
@@ -133,6 +162,12 @@ static int add_descriptors(struct dep_model *m, const struct dep_log_entry *fr)
 		case ADEPT_DESC_MAP:
 		case ADEPT_DESC_UNMAP:
 			err = add_map_event(m, fr->process, h);
+			break;
+		case ADEPT_DESC_ATTACH:
+			err = add_attach(m, fr->process, (const void *)h);
+			break;
+		case ADEPT_DESC_FILE:
+			err = add_file(m, fr->process, (const void *)h);
 			break;
 		case ADEPT_DESC_MESSAGE:
 			note = dep_table_add(&m->notes, sizeof(*note));
@@ -511,6 +546,8 @@ void dep_model_free(struct dep_model *m)
 	free(m->fragments.row);
 	free(m->log_lines.row);
 	free(m->map_events.row);
+	free(m->attaches.row);
+	free(m->open_files.row);
 	free(m->build_ids.row);
 	free(m->proofs.row);
 	free(m->serials.row);

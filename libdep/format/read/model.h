@@ -55,6 +55,7 @@ struct dep_serial {
 
 struct dep_model {
 	struct dep_table processes, threads, modules, notes, fragments, map_events, build_ids;
+	struct dep_table attaches, open_files;	/* of attached processes */
 	struct dep_table log_lines;	/* lines of the engine's log: struct dep_log_line */
 	struct dep_table proofs;
 	struct dep_table last_threads;	/* struct dep_last_thread, sorted by serial */

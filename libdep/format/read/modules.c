@@ -224,6 +224,7 @@ static int map_event(struct mapper *mp, const struct dep_map_event *e)
 	if (err || !e->map)
 		return err;
 	mod.offset = e->map->offset;
+	mod.prot = e->map->prot;
 	mod.path = (const char *)(e->map + 1);
 	mod.build_id = build_id_of(mp, e->map, mod.path);
 	return map_begins(mp, &mod);

@@ -321,6 +321,18 @@ size_t dep_store_modules(struct dep_store *s, const struct dep_module **out)
 	return s->model.modules.n;
 }
 
+size_t dep_store_attaches(struct dep_store *s, const struct dep_attach **out)
+{
+	*out = s->model.attaches.row;
+	return s->model.attaches.n;
+}
+
+size_t dep_store_open_files(struct dep_store *s, const struct dep_open_file **out)
+{
+	*out = s->model.open_files.row;
+	return s->model.open_files.n;
+}
+
 size_t dep_store_segments(struct dep_store *s, const struct dep_segment **out)
 {
 	*out = s->segs.seg;

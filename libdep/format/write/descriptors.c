@@ -73,16 +73,28 @@ int dep_writer_build_id(struct dep_writer *w, u32 process, const struct adept_de
 	return err;
 }
 
+static bool same_file(const struct adept_desc_map *a, const struct adept_desc_map *b)
+{
+	return a->dev == b->dev && a->inode == b->inode &&
+	       !strcmp((const char *)(a + 1), (const char *)(b + 1));
+}
+
 static int put_build_ids(struct dep_writer *w, u32 process, const u8 *data, size_t size)
 {
+	const struct adept_desc_map *last = NULL, *map;
 	const struct adept_desc *h;
 	size_t at;
 	int err = 0;
 
 	for (at = 0; at < size && !err; at += h->size) {
 		h = (const void *)(data + at);
-		if (h->type == ADEPT_DESC_MAP)
-			err = dep_writer_build_id(w, process, (const void *)h);
+		map = (const void *)h;
+		if (h->type != ADEPT_DESC_MAP)
+			continue;
+		/* The mappings of a file come together, at an attach. */
+		if (!last || !same_file(last, map))
+			err = dep_writer_build_id(w, process, map);
+		last = map;
 	}
 	return err;
 }

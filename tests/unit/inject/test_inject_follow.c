@@ -394,7 +394,7 @@ static int signal_at_stop(int sig)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status >> 8, SIGTRAP | (PTRACE_EVENT_EXEC << 8));
 	kill(pid, sig);
-	if (dep_inject(&target, pid, &(struct dep_origin){ ADEPT_BY_LAUNCH, 0, 0 }, &done, &why))
+	if (dep_inject(&target, pid, &(struct dep_origin){ .cause = ADEPT_BY_LAUNCH }, &done, &why))
 		fail_msg("%s", why.text);
 	close(fd[0]);
 	close(fd[1]);

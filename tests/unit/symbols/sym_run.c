@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -114,7 +115,8 @@ void sym_store_map(struct sym_store *t, u32 process, const struct sym_map *m, u6
 		struct adept_desc_map m;
 		char path[512];
 	} d = { .m = { .h = { sizeof(d), ADEPT_DESC_MAP }, .start = m->start, .end = m->end,
-		       .offset = m->offset, .time_ns = time ? time : BEGIN } };
+		       .offset = m->offset, .prot = PROT_READ | PROT_EXEC,
+		       .time_ns = time ? time : BEGIN } };
 	struct stat st;
 
 	strcpy(d.path, m->path);
