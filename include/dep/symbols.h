@@ -127,6 +127,39 @@ size_t dep_symbols_find(struct dep_symbols *s, uint32_t process, const char *nam
 			uint64_t *pcs, size_t max);
 
 /**
+ * struct dep_stack - a thread's registers, and a copy of its stack
+ * @regs: as in struct adept_ev_context
+ * @bytes: memory from @regs[4], the stack pointer, on
+ */
+struct dep_stack {
+	uint64_t pc;
+	const uint64_t *regs;
+	const void *bytes;
+	size_t size;
+};
+
+/** struct dep_stack_frame - a function that had not returned */
+struct dep_stack_frame {
+	uint64_t pc;		/* the instruction to be executed; in callers, after the call */
+	bool exact;		/* found by unwind tables, as all frames above; else a guess */
+	bool interrupted;	/* a signal came at @pc, or it is the first frame: no call is before */
+};
+
+#define DEP_STACK_FRAMES	128	/* suggested @max of dep_symbols_unwind() */
+
+/**
+ * dep_symbols_unwind() - find the functions that a thread was in, the innermost first
+ * @time_ns: as in dep_symbols_frames()
+ *
+ * By the unwind tables (.eh_frame) of the mapped files; else by frame pointers; else by values on
+ * the stack that are addresses behind a call.  The last two can be wrong.
+ *
+ * Return: the number of frames, at least 1 and at most @max, which must not be 0.
+ */
+size_t dep_symbols_unwind(struct dep_symbols *s, uint32_t process, uint64_t time_ns,
+			  const struct dep_stack *stack, struct dep_stack_frame *out, size_t max);
+
+/**
  * dep_symbols_messages() - get one message for each file that could not be used
  *
  * Lookups of addresses add messages.  The array is valid until the next call with @s.

@@ -12,6 +12,8 @@
 #include "libdep/format/read/store.h"
 #include "internal.h"
 
+#define PAGE	4096ull
+
 static int by_place(const void *pa, const void *pb)
 {
 	const struct dep_module *a = ((const struct dep_row *)pa)->m;
@@ -201,12 +203,40 @@ static void add_instance(struct dep_symbols *s, const struct dep_module *m, stru
 	in->hi += bias;
 }
 
-size_t dep_instances(struct dep_symbols *s, u32 process, struct dep_instance **out)
+struct dep_instance *dep_instance_of(struct dep_symbols *s, const struct dep_image *im, u64 addr)
+{
+	size_t i;
+
+	for (i = 0; i < s->ninst; i++)
+		if (s->inst[i].image == im && addr >= (s->inst[i].lo & -PAGE) &&
+		    addr < s->inst[i].hi)
+			return &s->inst[i];
+	return NULL;
+}
+
+/*
+ * Add the files of the rows from @i on that have code, or of those that have none. A page at the
+ * boundary of two segments is mapped twice, so mappings without code do not tell the load address
+ * of a file for certain: they count only if there are no others.
+ */
+static void add_files(struct dep_symbols *s, size_t i, u32 process, bool code)
 {
 	const struct dep_module *m;
 	struct dep_image *im;
-	size_t i;
 	u64 vaddr;
+
+	for (; i < s->nrows && s->row[i].m->process == process; i++) {
+		m = s->row[i].m;
+		im = !!(m->prot & PROT_EXEC) == code ? dep_row_image(s, &s->row[i]) : NULL;
+		if (im && (code || !dep_instance_of(s, im, m->start)) &&
+		    dep_image_linked(im, m, m->offset, &vaddr))
+			add_instance(s, m, im, m->start - vaddr);
+	}
+}
+
+size_t dep_instances(struct dep_symbols *s, u32 process, struct dep_instance **out)
+{
+	size_t i;
 
 	renew(s);
 	if (!s->have_inst || s->inst_process != process) {
@@ -215,12 +245,8 @@ size_t dep_instances(struct dep_symbols *s, u32 process, struct dep_instance **o
 		s->have_inst = true;
 		/* Find the first row (mapping) of the process: rows are sorted by process. */
 		i = process ? rows_up_to(s, process - 1, UINT64_MAX) : 0;
-		for (; i < s->nrows && s->row[i].m->process == process; i++) {
-			im = dep_row_image(s, &s->row[i]);
-			m = s->row[i].m;
-			if (im && dep_image_linked(im, m, m->offset, &vaddr))
-				add_instance(s, m, im, m->start - vaddr);
-		}
+		add_files(s, i, process, true);
+		add_files(s, i, process, false);
 	}
 	*out = s->inst;
 	return s->ninst;

@@ -243,6 +243,13 @@ struct dep_image *dep_row_image(struct dep_symbols *s, struct dep_row *row);
 /** dep_instances() - all mapped files of a process; valid until a call for another process */
 size_t dep_instances(struct dep_symbols *s, u32 process, struct dep_instance **out);
 
+/**
+ * dep_instance_of() - the one of file @im that has address @addr, or NULL
+ *
+ * Call dep_instances() for the process before.
+ */
+struct dep_instance *dep_instance_of(struct dep_symbols *s, const struct dep_image *im, u64 addr);
+
 /** dep_symbols_message() - add a message for the user, unless the same text was added before */
 void dep_symbols_message(struct dep_symbols *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "libdep/format/file/error.h"
 #include "internal.h"
@@ -91,6 +92,20 @@ static void name_module(struct dep_symbols *s, const struct dep_row *row, u64 pc
 		p->module = "[unknown]";
 }
 
+/* Set where->linked. Return: false if no segment of the file has @pc. */
+static bool linked_address(struct dep_symbols *s, const struct dep_row *row, struct dep_image *im,
+			   u64 pc, struct dep_place *where)
+{
+	struct dep_instance *in;
+
+	if (row->m->prot & PROT_EXEC)
+		return dep_image_linked(im, row->m, where->offset, &where->linked);
+	dep_instances(s, row->m->process, &in);
+	in = dep_instance_of(s, im, pc);
+	where->linked = in ? pc - in->bias : 0;
+	return in;
+}
+
 /* Set the module fields of @where. Return: the mapped file, or NULL if it cannot be read. */
 static struct dep_image *find_module(struct dep_symbols *s, u32 process, u64 pc, u64 time_ns,
 				     struct dep_place *where)
@@ -106,7 +121,7 @@ static struct dep_image *find_module(struct dep_symbols *s, u32 process, u64 pc,
 		where->module = row->image->path;
 		where->build_id = row->image->build_id;
 	}
-	return im && dep_image_linked(im, row->m, where->offset, &where->linked) ? im : NULL;
+	return im && linked_address(s, row, im, pc, where) ? im : NULL;
 }
 
 size_t dep_symbols_frames(struct dep_symbols *s, uint32_t process, uint64_t pc,

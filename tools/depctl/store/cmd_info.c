@@ -10,13 +10,16 @@
 
 #include "libdep/abi/session_file.h"
 #include "tools/depctl/depctl.h"
+#include "attach_info.h"
 #include "info.h"
 
-enum { OPT_FORMATS = OPT_JSON + 1, OPT_QUICK };
+enum { OPT_FORMATS = OPT_JSON + 1, OPT_QUICK, OPT_ATTACH };
 
 static const struct argp_option options[] = {
 	{ "formats", OPT_FORMATS, NULL, 0, "Also print the size of the trace in other formats", 1 },
 	{ "quick", OPT_QUICK, NULL, 0, "Print only what is known without recovering the trace", 1 },
+	{ "attach", OPT_ATTACH, NULL, 0, "Print what is known of the processes that were attached "
+	  "to: how their threads were entered and left, call stacks, open descriptors", 1 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 2 },
 	{ "jobs", 'j', "N", 0, "Recover with N threads (default: one per processor)", 2 },
 	{ 0 }
@@ -34,7 +37,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_QUICK:
 		f->quick = true;
 		break;
+	case OPT_ATTACH:
+		f->attach = true;
+		break;
 	case ARGP_KEY_END:
+		if (f->attach && (f->quick || f->formats))
+			argp_error(state, "--attach cannot be combined with --quick and --formats");
 		if (f->quick && f->formats)
 			argp_error(state, "--formats needs the recovered trace: it cannot be "
 				   "combined with --quick");
@@ -151,6 +159,10 @@ int cmd_info(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	parse_args(&argp, argc, argv, 0, f);
+	if (f->attach) {
+		status = attach_info(f->path, f->json);
+		goto out_free;
+	}
 	out_begin(&f->out);
 	if (!f->json)
 		out_layout(&f->out);

@@ -19,7 +19,7 @@ struct info_row {
 
 struct info {
 	const char *path;
-	bool json, formats, quick;
+	bool json, formats, quick, attach;
 	unsigned int jobs;
 	struct dep_store *store;
 	const struct dep_segment *segs;
