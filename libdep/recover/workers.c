@@ -21,9 +21,6 @@
 
 #define OUTPUT_BATCHES	32
 #define MAX_JOBS	256
-#define MAX_PAYLOAD	160	/* room for the payload of an event or of a function call, bytes */
-
-_Static_assert(sizeof(struct dep_call_values) <= MAX_PAYLOAD, "MAX_PAYLOAD");
 
 struct batch {
 	struct batch *next;
@@ -108,6 +105,15 @@ static const void **payload_of(struct dep_item *it, size_t *size)
 	}
 }
 
+/* Payloads are aligned like the memory of malloc(). */
+static size_t room_of(const struct dep_item *it)
+{
+	size_t size = it->kind == DEP_ITEM_EVENT    ? it->event.size :
+		      it->kind == DEP_ITEM_FUNCTION ? sizeof(*it->function.passed) : 0;
+
+	return (size + 15) & ~(size_t)15;
+}
+
 static struct batch *copy_batch(struct crew *c, const struct dep_item *items, size_t n)
 {
 	size_t i, size, bytes = n * sizeof(*items);
@@ -116,8 +122,7 @@ static struct batch *copy_batch(struct crew *c, const struct dep_item *items, si
 	u8 *p;
 
 	for (i = 0; i < n; i++)
-		if (items[i].kind == DEP_ITEM_EVENT || items[i].kind == DEP_ITEM_FUNCTION)
-			bytes += MAX_PAYLOAD;
+		bytes += room_of(&items[i]);
 	b = get_batch(c, bytes);
 	if (!b)
 		return NULL;
@@ -130,7 +135,7 @@ static struct batch *copy_batch(struct crew *c, const struct dep_item *items, si
 		if (!payload)
 			continue;
 		*payload = memcpy(p, *payload, size);
-		p += MAX_PAYLOAD;
+		p += room_of(&items[i]);
 	}
 	return b;
 }
