@@ -66,6 +66,18 @@ static int push(struct sync_thread *t, const struct dep_function_call *f)
 	return 0;
 }
 
+/*
+ * A spin lock is released by a plain store.  If the lock was taken before the process was attached
+ * to, no atomic access has told that its word is atomic.
+ */
+static int note_spin_word(struct sync_thread *t, const struct sync_frame *f)
+{
+	if (f->function != DEP_F_SPIN_UNLOCK || !(f->known & 1))
+		return 0;
+	return sync_object_get(&t->process->objects, SYNC_WORD, sync_at(t, f->arg[0]) / 4) ?
+		       0 : sync_no_memory();
+}
+
 static int entered(struct sync_thread *t, const struct dep_function_call *f)
 {
 	struct sync_calls *c = &t->calls;
@@ -83,8 +95,10 @@ static int entered(struct sync_thread *t, const struct dep_function_call *f)
 		return err;
 	if (dep_function_is_heap(f->function))
 		return sync_heap_enter(t, &c->frame[c->n - 1]);
+	err = note_spin_word(t, &c->frame[c->n - 1]);
 	/* First the call's use of the lock object, then the unlock, which releases it. */
-	err = sync_lock_enter(t, &c->frame[c->n - 1]);
+	if (!err)
+		err = sync_lock_enter(t, &c->frame[c->n - 1]);
 	return err ? err : sync_held_locks_enter(t, &c->frame[c->n - 1]);
 }
 

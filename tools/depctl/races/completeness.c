@@ -23,6 +23,17 @@ static uint64_t count_empty(struct dep_store *store)
 	return threads > present ? threads - present : 0;
 }
 
+static uint64_t count_attached(struct dep_store *store)
+{
+	const struct dep_process *p;
+	size_t n = dep_store_processes(store, &p);
+	uint64_t attached = 0;
+
+	for (; n--; p++)
+		attached += p->cause == ADEPT_BY_ATTACH;
+	return attached;
+}
+
 /* Take the defects of the store's verdict, except losses: their counts are separate reasons. */
 static void take_verdict(struct races_summary *s, struct dep_store *store)
 {
@@ -49,7 +60,8 @@ void races_summary_init(struct races_summary *s, struct dep_store *store,
 		.disorder = found->disorder, .unsettled = found->unsettled,
 		.too_many_threads = found->too_many_threads, .unpredicted = found->unpredicted,
 		.loss = *dep_store_loss(store),
-		.empty = count_empty(store), .tsc_synchronized = dep_store_meta(store)->tsc_trusted,
+		.empty = count_empty(store), .attached = count_attached(store),
+		.tsc_synchronized = dep_store_meta(store)->tsc_trusted,
 	};
 	take_verdict(s, store);
 	races_reasons(&why, s);

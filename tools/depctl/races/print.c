@@ -223,6 +223,14 @@ static void text_complete(struct out *o, const struct races_summary *s)
 	out_text(o, "\n");
 }
 
+static void text_attached(struct out *o, const struct races_summary *s)
+{
+	if (s->attached)
+		out_printf(o, "attached: %llu process%s; what %s did before counts as ordered before "
+			   "everything recorded\n", (unsigned long long)s->attached,
+			   s->attached == 1 ? "" : "es", s->attached == 1 ? "it" : "they");
+}
+
 void races_end_text(struct out *o, const struct races_summary *s, const struct races_options *how,
 		    const struct suppressions *suppressions)
 {
@@ -253,6 +261,7 @@ void races_end_text(struct out *o, const struct races_summary *s, const struct r
 		out_text(o, "\n");
 	}
 	text_complete(o, s);
+	text_attached(o, s);
 	if (!s->tsc_synchronized)
 		out_text(o, "clocks: " RACES_CLOCKS "\n");
 }
@@ -370,6 +379,7 @@ void races_end_json(struct json *j, const struct races_summary *s,
 	json_u64(j, "references", s->references);
 	json_u64(j, "lost_windows", s->gaps);
 	json_u64(j, "disorder", s->disorder);
+	json_u64(j, "attached_processes", s->attached);
 	json_bool(j, "tsc_synchronized", s->tsc_synchronized);
 	json_bool(j, "complete", s->complete);
 	json_array(j, "missing");

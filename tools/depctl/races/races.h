@@ -279,6 +279,7 @@ struct races_summary {
 	size_t suppressed, known;	/* races left out: suppressed, or in a baseline */
 	uint64_t references, gaps, disorder, unsettled, too_many_threads, unpredicted;
 	uint64_t empty;			/* number of threads without segments */
+	uint64_t attached;		/* number of processes that were attached to */
 	struct dep_loss loss;
 	uint64_t defects;		/* number of defects of the store not counted in @loss */
 	char defect[256];		/* text of the first of @defects */
