@@ -105,8 +105,8 @@ struct dep_object {
  *	in an array the first accessed element.  0: the smallest member at @addr.
  * @time_ns: as in dep_symbols_frames()
  *
- * A store lists only files that have executable mappings, so variables of a file that was mapped
- * without code are not found.  Nor are stacks, heaps and thread-local variables.
+ * Except after an attach, a store lists only files of which code was executed, so variables of
+ * others are not found.  Nor are stacks, heaps and thread-local variables.
  *
  * Return: 1, or 0 if nothing is known.
  */

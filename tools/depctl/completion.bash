@@ -186,7 +186,7 @@ _depctl()
 	detach) options="--session --socket --quiet --help" ;;
 	pause | resume) options="--socket --quiet --help" ;;
 	ls) options="--modules --json --help" ;;
-	info) options="--formats --quick --json --jobs --help" ;;
+	info) options="--attach --formats --quick --json --jobs --help" ;;
 	dump) options="--refs --blocks --events --timestamps --functions --segments --fragments --log
 		--thread --segment
 		--fields= --json --jobs --help" ;;
