@@ -142,10 +142,81 @@ cycle() {
 	good store && pass "$1: the store is good" || fail "$1: $(tail -n 1 verify.out)"
 }
 
+cat >racy.c <<'END'
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long handed, locked, racy;
+static volatile sig_atomic_t over;
+
+static void end(int sig)
+{
+	over = sig;
+}
+
+static void *run(void *arg)
+{
+	while (!over) {
+		pthread_mutex_lock(&lock);
+		locked++;
+		pthread_mutex_unlock(&lock);
+		racy += arg != NULL;
+		usleep(100);
+	}
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t t[2];
+	char c;
+
+	signal(SIGUSR2, end);
+	(void)argv;
+	while (!over) {
+		handed++;	/* each thread that gets it is created later, mostly in a pause */
+		pthread_create(&t[0], NULL, run, NULL);
+		pthread_create(&t[1], NULL, run, argc > 1 ? &c : NULL);
+		usleep(300000);
+		over = !over ? -1 : over;
+		pthread_join(t[0], NULL);
+		pthread_join(t[1], NULL);
+		over = over == -1 ? 0 : over;
+	}
+	return 0;
+}
+END
+gcc -O1 -g -pthread -o racy racy.c || exit 1
+# races NAME [ARG]: record it in bursts
+races() {
+	./racy ${2:+$2} &
+	pid=$!
+	sleep 0.2
+	bursts 30ms/60ms -q || fail "$1: $(cat err)"
+	kill -USR2 $pid
+	wait $pid
+	"$DEPCTL" query races store >races.out 2>&1
+}
+
 cycle attach_calls all.calls 0
 cycle attach_threads all.as 1000
 
 # ---- in bursts ----
+# bursts ON/OFF [ARG]: record process $pid for 3 s
+bursts() {
+	local i
+	for ((i = 0; i < 10; i++)); do
+		rm -rf store
+		"$DEPCTL" attach --burst=$1 ${2:+$2} --for 3 -o store $pid 2>err && return
+		# All threads must stop within 100 ms, which a busy machine can prevent.
+		grep -q "try again" err || return
+	done
+	return 1
+}
+
 for args in 20ms 20ms/ 0ms/1s 20ms/2d 2/3 1s/20ms3; do
 	"$DEPCTL" attach --burst=$args $$ 2>err
 	[ $? = 2 ] && grep -q "must be two times" err && pass "--burst=$args is refused" ||
@@ -154,9 +225,7 @@ done
 "$build/programs/attach_threads" 1000 >out 2>&1 &
 pid=$!
 wait_for 10 grep -qs running out
-rm -rf store
-"$DEPCTL" attach --burst=20ms/50ms --for 3 -o store $pid 2>err && pass "in bursts" ||
-	fail "in bursts: $(cat err)"
+bursts 20ms/50ms && pass "in bursts" || fail "in bursts: $(cat err)"
 grep -q "runs natively again" err && pass "then it is detached from" || fail "$(cat err)"
 is_native $pid && pass "the engine is gone" || fail "the engine is still mapped"
 kill -USR2 $pid
@@ -167,6 +236,17 @@ good store && pass "the store is good" || fail "the store: $(tail -n 1 verify.ou
 parts=$("$DEPCTL" info --json store | python3 -c 'import json, sys
 tids = [t["tid"] for t in json.load(sys.stdin)["threads"]]
 print(max(tids.count(t) for t in tids))')
+"$DEPCTL" dump --events store >events 2>&1
+grep -q " detach .*pause" events && pass "the store has the pauses" ||
+	fail "no pause: $(grep -m 3 tach events)"
 [ "$parts" -ge 3 ] && pass "a thread was recorded in several bursts" || fail "$parts bursts"
+
+# ---- races: what happened before a pause is ordered before what comes after it ----
+races quiet
+grep -q "^0 races in" races.out && pass "no race is reported across pauses" ||
+	fail "across pauses: $(head -n 20 races.out)"
+races racy x
+grep -q "racy.c" races.out && pass "a race within a burst is found" ||
+	fail "within a burst: $(head -n 5 races.out)"
 
 finish

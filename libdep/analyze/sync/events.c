@@ -199,9 +199,27 @@ static int joined(struct sync_thread *t, const struct dep_page_accesses *j)
 
 /* ---- recorded events ---- */
 
+/* What happened before an attach, or before a pause, is before all that follows. */
+static int attached(struct sync_thread *t, const struct adept_ev_attach *e)
+{
+	int err = sync_acquire(t, SYNC_PAUSE, t->image->first_number);
+
+	if (t->image->paused)
+		sync_files_forget(&t->image->files);
+	t->image->paused = false;
+	return !err && e->tid_address ? sync_tid_address(t, e->tid_address) : err;
+}
+
+static int detached(struct sync_thread *t, const struct adept_ev_detach *e)
+{
+	if (e->reason != ADEPT_DETACH_PAUSED)
+		return 0;
+	t->image->paused = true;
+	return sync_release(t, SYNC_PAUSE, t->image->first_number);
+}
+
 static int event(struct sync_thread *t, const struct dep_event *e)
 {
-	const struct adept_ev_attach *attach = e->payload;
 	const struct adept_ev_signal *sig = e->payload;
 	int err;
 
@@ -220,7 +238,9 @@ static int event(struct sync_thread *t, const struct dep_event *e)
 	case ADEPT_EV_FORK:
 		return sync_thread_created(t, e->payload);
 	case ADEPT_EV_ATTACH:
-		return attach->tid_address ? sync_tid_address(t, attach->tid_address) : 0;
+		return attached(t, e->payload);
+	case ADEPT_EV_DETACH:
+		return detached(t, e->payload);
 	case ADEPT_EV_THREAD_END:
 		return sync_thread_ended(t);
 	case ADEPT_EV_SIGRETURN:

@@ -108,6 +108,13 @@ void sync_files_copy(struct sync_files *to, const struct sync_files *from)
 		*last_of(to) = last;
 }
 
+void sync_files_forget(struct sync_files *f)
+{
+	put(f->table);
+	f->table = NULL;
+	f->attached = true;
+}
+
 void sync_files_free(struct sync_files *f)
 {
 	put(f->table);

@@ -50,6 +50,8 @@ int sync_file_same(struct sync_files *f, s64 fd, s64 like);
 int sync_file_socket(struct sync_files *f, s64 fd);
 /** sync_files_copy() - the child *@to inherits the descriptors of its parent *@from */
 void sync_files_copy(struct sync_files *to, const struct sync_files *from);
+/** sync_files_forget() - which files are open now is not known, as after an attach */
+void sync_files_forget(struct sync_files *f);
 void sync_files_free(struct sync_files *f);
 
 #endif

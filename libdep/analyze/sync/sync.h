@@ -181,6 +181,7 @@ struct sync_image {
 	u32 number;		/* number of the image in its group, from 1 on */
 	/* @number of the first image of the process, which signals to the process use */
 	u32 first_number;
+	bool paused;		/* its threads have left the engine for a pause */
 	/* in the group of images that share memory, see shared_mappings.h */
 	bool grouped;
 	bool multi;		/* the image has had more than one thread */

@@ -26,6 +26,11 @@ enum sync_object_kind {
 	SYNC_CHILD,		/* vfork() child that has left its parent's memory; id: tid */
 	SYNC_END,		/* end of an image in a group; id: serial */
 	SYNC_LOCKS,		/* all file locks; id: 0 */
+	/*
+	 * threads that have left the engine for a pause, acquired by those that are recorded after
+	 * it: what happened between is not known; id: first_number of the image
+	 */
+	SYNC_PAUSE,
 };
 
 struct sync_object {

@@ -113,6 +113,7 @@ static int hold_all(struct tls *t)
 /* The memory limits stay raised, since the engine's memory still counts. */
 static void pause(void)
 {
+	thread_each(ring_thread_pause);
 	code_pause();
 	ring_close_chunks();
 	paused = 1;
@@ -120,6 +121,7 @@ static void pause(void)
 
 static void end(void)
 {
+	thread_each(ring_thread_leave);
 	rlimit_exec_begin(1);
 	mem_list_ours();
 }
@@ -150,7 +152,6 @@ static void commit(struct tls *t)
 		sigaction_restore(t);
 		code_restore_caught();
 		code_unprotect_range(0, ~0ull);
-		thread_each(ring_thread_leave);
 		if (proc_slot()->pausing)
 			pause();
 		else

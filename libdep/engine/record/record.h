@@ -77,6 +77,8 @@ void ring_thread_end(struct tls *t, u32 status);
  * writes from now on is discarded.
  */
 void ring_thread_leave(struct tls *t);
+/** ring_thread_pause() - the same for a pause: the store says that it is one */
+void ring_thread_pause(struct tls *t);
 /**
  * ring_next_chunk() - publish the current chunk and begin the next chunk
  * @tail: where the current chunk ends; frag is 0 at a record boundary

@@ -556,25 +556,35 @@ void ring_thread_end(struct tls *t, u32 status)
 }
 
 /* ring_reserve_end() has ensured that the chunk has room. */
-static void put_detach(struct tls *t)
+static void put_detach(struct tls *t, u32 reason)
 {
-	struct adept_ev_detach ev = { .reason = ADEPT_DETACH_LEFT, .timestamp = rt_timestamp() };
+	struct adept_ev_detach ev = { .reason = reason, .timestamp = rt_timestamp() };
 
 	if (!t->absent && !must_discard(t) && ring_has_room(t, 4 + sizeof(ev)))
 		ring_event(t, ADEPT_EV_DETACH, &ev, sizeof(ev));
 }
 
-void ring_thread_leave(struct tls *t)
+static void leave(struct tls *t, u32 reason)
 {
 	if (!recording())
 		return;
 	if (t->ring) {
 		ring_call_end(t);
-		put_detach(t);
+		put_detach(t, reason);
 		t->ring->left = 1;
 		end_stream(t);
 	}
 	take_scratch(t);
+}
+
+void ring_thread_leave(struct tls *t)
+{
+	leave(t, ADEPT_DETACH_LEFT);
+}
+
+void ring_thread_pause(struct tls *t)
+{
+	leave(t, ADEPT_DETACH_PAUSED);
 }
 
 void ring_close_chunks(void)
