@@ -157,7 +157,7 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	sync_functions sync_processes detector races shadow vector_clock predict ring_core loop \
 	request control metrics client fdstore rundir sd_notify policy tracer word_set filter \
 	filter_functions filter_executions filtered_program jit branch_table delta verdict durable \
-	access account link budget descriptor
+	access account link budget descriptor attach_facts
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)
@@ -183,6 +183,7 @@ $(B)/tests/test_branch_table: $(call unit_obj,test_branch_table) \
 			    $(B)/host/libdep/engine/translate/branch_lookup.o
 $(B)/tests/test_inject: $(call unit_obj,test_inject test_inject_follow test_inject_attach) \
 			$(B)/tests/dummy_embed.o $(call part_obj,inject)
+$(B)/tests/test_attach_facts: $(call unit_obj,test_attach_facts) $(B)/libdep.a
 $(B)/tests/test_store: $(call unit_obj,test_store old_store forge stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_writer: $(call unit_obj,test_writer stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_durable: $(call unit_obj,test_durable test_durable_cut test_durable_names durable \

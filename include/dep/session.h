@@ -31,4 +31,15 @@ enum adept_cause {
 	ADEPT_BY_ATTACH,	/* recording began while the process was already running */
 };
 
+/* What an open descriptor is: struct dep_open_file.kind. */
+enum dep_file_kind {
+	DEP_FILE_OTHER,		/* no file: an eventfd, for example; see the path */
+	DEP_FILE_REGULAR,
+	DEP_FILE_DIRECTORY,
+	DEP_FILE_DEVICE,
+	DEP_FILE_PIPE,
+	DEP_FILE_SOCKET,
+	DEP_FILE_KINDS
+};
+
 #endif

@@ -93,16 +93,6 @@ struct dep_attach {
 	uint32_t maps_left_out, files_left_out;	/* number that the store does not have */
 };
 
-enum dep_file_kind {
-	DEP_FILE_OTHER,		/* no file: an eventfd, for example; see the path */
-	DEP_FILE_REGULAR,
-	DEP_FILE_DIRECTORY,
-	DEP_FILE_DEVICE,
-	DEP_FILE_PIPE,
-	DEP_FILE_SOCKET,
-	DEP_FILE_KINDS
-};
-
 /** struct dep_open_file - a descriptor that was open when a process was attached to */
 struct dep_open_file {
 	uint32_t process;	/* serial */
@@ -244,7 +234,7 @@ size_t dep_store_processes(struct dep_store *s, const struct dep_process **out);
 size_t dep_store_threads(struct dep_store *s, const struct dep_thread **out);
 size_t dep_store_modules(struct dep_store *s, const struct dep_module **out);
 size_t dep_store_attaches(struct dep_store *s, const struct dep_attach **out);
-/** dep_store_open_files() - those of one process are sorted by fd, as far as a store is not forged */
+/** dep_store_open_files() - those of one process are sorted by fd, unless a store is forged */
 size_t dep_store_open_files(struct dep_store *s, const struct dep_open_file **out);
 /* Sorted by (thread, seq). */
 size_t dep_store_segments(struct dep_store *s, const struct dep_segment **out);

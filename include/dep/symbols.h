@@ -142,7 +142,8 @@ struct dep_stack {
 struct dep_stack_frame {
 	uint64_t pc;		/* the instruction to be executed; in callers, after the call */
 	bool exact;		/* found by unwind tables, as all frames above; else a guess */
-	bool interrupted;	/* a signal came at @pc, or it is the first frame: no call is before */
+	/* a signal came at @pc, or it is the first frame: there is no call before @pc */
+	bool interrupted;
 };
 
 #define DEP_STACK_FRAMES	128	/* suggested @max of dep_symbols_unwind() */

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "attach_facts.h"
-#include "dep/store.h"
 #include "internal.h"
 
 #define MAX_FILES	65536u

@@ -72,7 +72,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.want = DEP_WANT_BLOCKS | DEP_WANT_REFS | DEP_WANT_EVENTS | DEP_WANT_FUNCTIONS,
 		.batch = take,
 	};
+	const struct dep_open_file *files;
 	const struct dep_module *mod;
+	size_t n;
 	struct dep_store *s;
 
 	blob_put(data, size);
@@ -81,6 +83,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (dep_store_verdict(s)->ndefects > DEP_DEFECTS_MAX)
 		abort();
 	dep_store_modules(s, &mod);
+	for (n = dep_store_open_files(s, &files); n--; files++)
+		if (strlen(files->path) + strlen(files->peer) > size)
+			abort();
 	items = 0;
 	recover_each(s, &sink);
 	if (blob_hash(data, size) % 16 == 0)

@@ -68,7 +68,7 @@ static int push(struct sync_thread *t, const struct dep_function_call *f)
 
 /*
  * A spin lock is released by a plain store.  If the lock was taken before the process was attached
- * to, no atomic access has told that its word is atomic.
+ * to, no atomic access has shown that its word is atomic.
  */
 static int note_spin_word(struct sync_thread *t, const struct sync_frame *f)
 {

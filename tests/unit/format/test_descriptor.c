@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Descriptors of translations and of the engine's log: which ones are refused. */
+/* Descriptors of translations, of the engine's log and of an attach: which ones are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -104,11 +104,35 @@ static void log_lines(void **state)
 	assert_int_not_equal(dep_desc_check(&l.d.h), 0);
 }
 
+static void attaches(void **state)
+{
+	struct {
+		struct adept_desc_file d;
+		char text[8];
+	} f = { .d = { .h = { sizeof(f), ADEPT_DESC_FILE } }, .text = "/a\0tcp" };
+	struct adept_desc_attach a = { .h = { sizeof(a), ADEPT_DESC_ATTACH } };
+
+	(void)state;
+	assert_int_equal(dep_desc_check(&f.d.h), 0);
+	/* Both texts must end within the descriptor. */
+	memcpy(f.text, "/a\0tcp 1", sizeof(f.text));
+	assert_int_not_equal(dep_desc_check(&f.d.h), 0);
+	memcpy(f.text, "/a/tcp1", sizeof(f.text));
+	assert_int_not_equal(dep_desc_check(&f.d.h), 0);
+	memset(f.text, 0, sizeof(f.text));
+	assert_int_equal(dep_desc_check(&f.d.h), 0);
+	f.d.h.size = sizeof(f.d);
+	assert_int_not_equal(dep_desc_check(&f.d.h), 0);
+	assert_int_equal(dep_desc_check(&a.h), 0);
+	a.h.size -= 8;
+	assert_int_not_equal(dep_desc_check(&a.h), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(translations), cmocka_unit_test(places),
-		cmocka_unit_test(log_lines),
+		cmocka_unit_test(log_lines), cmocka_unit_test(attaches),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

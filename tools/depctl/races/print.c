@@ -226,8 +226,8 @@ static void text_complete(struct out *o, const struct races_summary *s)
 static void text_attached(struct out *o, const struct races_summary *s)
 {
 	if (s->attached)
-		out_printf(o, "attached: %llu process%s; what %s did before counts as ordered before "
-			   "everything recorded\n", (unsigned long long)s->attached,
+		out_printf(o, "attached: %llu process%s; what %s did before counts as ordered "
+			   "before everything recorded\n", (unsigned long long)s->attached,
 			   s->attached == 1 ? "" : "es", s->attached == 1 ? "it" : "they");
 }
 

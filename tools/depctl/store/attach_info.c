@@ -108,7 +108,8 @@ static void unwind(struct attach_info *f, const struct reader *r)
 
 	if (t->entered && r->complete)
 		t->nframes = dep_symbols_unwind(f->symbols, t->thread->process,
-						t->thread->start_ns, &stack, t->frame, DEP_STACK_FRAMES);
+						t->thread->start_ns, &stack, t->frame,
+						DEP_STACK_FRAMES);
 }
 
 int attach_thread_read(struct attach_info *f, struct attach_thread *t)

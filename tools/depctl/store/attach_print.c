@@ -38,8 +38,9 @@ void attach_print_process(struct attach_info *f, const struct dep_attach *a)
 		json_array(&f->j, "threads");
 		return;
 	}
-	out_printf(&f->out, "process %u, attached to at %.3f s; what it did before and the contents "
-		   "of its memory are not known\n", p ? p->pid : 0, seconds(f, a->time_ns));
+	out_printf(&f->out, "process %u, attached to at %.3f s; what it did before and the "
+		   "contents of its memory are not known\n", p ? p->pid : 0,
+		   seconds(f, a->time_ns));
 	if (a->maps_left_out)
 		out_printf(&f->out, "  %u mappings of files are not here\n", a->maps_left_out);
 }
