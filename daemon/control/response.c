@@ -81,6 +81,7 @@ static void put_loss(struct strbuf *t, const struct dep_loss *l)
 	strbuf_u64(t, "lost_processes", l->lost_processes);
 	strbuf_u64(t, "native_images", l->native_images);
 	strbuf_u64(t, "native_privileged", l->native_privileged);
+	strbuf_u64(t, "unwanted_children", l->unwanted_children);
 	strbuf_u64(t, "absent_chunks", l->absent_chunks);
 	strbuf_u64(t, "absent_bytes", l->absent_bytes);
 	strbuf_u64(t, "unfinished_threads", l->unfinished_threads);

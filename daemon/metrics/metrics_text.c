@@ -180,6 +180,8 @@ static void put_loss(struct metrics_out *o, const struct dep_loss *l)
 	whole_of(o, "cause", "native", l->native_images > l->native_privileged ?
 		 l->native_images - l->native_privileged : 0);
 	whole_of(o, "cause", "privileged", l->native_privileged);
+	one(o, "adept_unwanted_children", COUNTER, NULL, l->unwanted_children,
+	    "Children that ran unrecorded because of --children=no.");
 	one(o, "adept_loss_descriptors", COUNTER, NULL, l->lost_descriptors,
 	    "Descriptors of code, mappings and log lines that were not recorded.");
 	one(o, "adept_loss_corrupt", COUNTER, NULL, l->corrupt,

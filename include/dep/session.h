@@ -16,6 +16,7 @@
 #define ADEPT_S_MODULE		0x40u	/* the rings belong to adept.ko */
 #define ADEPT_S_NO_FUNCTIONS	0x80u	/* no function hooks (functions.h) */
 #define ADEPT_S_KEEP_TRANSLATIONS 0x100u /* also store the translated code of fragments */
+#define ADEPT_S_NO_CHILDREN	0x200u	/* children of recorded processes are not recorded */
 
 /*
  * How a process image began: struct dep_process.cause.

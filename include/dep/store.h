@@ -146,6 +146,7 @@ struct dep_loss {
 	uint64_t corrupt;	/* inconsistent rings, slots and descriptors */
 	uint64_t torn_segments;	/* incomplete or damaged segments found by the reader */
 	uint64_t unclean;	/* 1: the store was not closed */
+	uint64_t unwanted_children;	/* children unrecorded because of --children=no: no loss */
 };
 
 /** dep_loss_add() - *to += *from */

@@ -175,6 +175,7 @@ struct adept_session {
 	u32 procs_used;
 	/* descriptors lost: no collector, or no exit ids left in the domain */
 	u32 lost_descriptors;
+	u32 unwanted_children;	/* children not recorded because of ADEPT_S_NO_CHILDREN */
 };
 
 #define ADEPT_OWNER_DIED	0x40000000u	/* FUTEX_OWNER_DIED */

@@ -44,6 +44,7 @@ static void tell(struct dep_collector *c, u32 founder)
 	count(&own->native_images, &s->native_images);
 	count(&own->native_privileged, &s->native_privileged);
 	count(&own->lost_descriptors, &s->lost_descriptors);
+	count(&own->unwanted_children, &s->unwanted_children);
 }
 
 void dep_domains_tell(struct dep_collector *c)

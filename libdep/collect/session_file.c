@@ -236,6 +236,7 @@ void dep_session_loss(const struct dep_session *s, struct dep_loss *loss)
 	loss->native_images += load(&s->map->native_images);
 	loss->native_privileged += load(&s->map->native_privileged);
 	loss->lost_descriptors += load(&s->map->lost_descriptors);
+	loss->unwanted_children += load(&s->map->unwanted_children);
 }
 
 void dep_session_destroy(struct dep_session *s)

@@ -126,7 +126,7 @@ static void take_own_page(struct adept_session *own)
 	memcpy(own, session(), sizeof(*own));
 	own->lost_threads = own->lost_procs = 0;
 	own->native_images = own->native_privileged = 0;
-	own->lost_descriptors = 0;
+	own->lost_descriptors = own->unwanted_children = 0;
 	/*
 	 * When the collector or the fd store holder dies, the kernel marks only the robust futexes
 	 * in the session's page; the domain must rely on heartbeat_ns.

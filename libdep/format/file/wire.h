@@ -146,6 +146,7 @@ struct dep_wire_end {
 	u64 frames;		/* number of frames in the log, this frame included */
 	u64 segments;		/* number of segments ever stored, removed segments included */
 	u64 lost_descriptors;	/* absent in older stores */
+	u64 unwanted_children;	/* absent in older stores */
 };
 
 /* Minimum of dep_wire_end.fixed in format 4; newer fields may follow. */
@@ -277,7 +278,7 @@ _Static_assert(sizeof(struct dep_seg_header) == 336 && DEP_SEG_HEADER_OLD == 304
 	       "size of a structure on disk changed");
 _Static_assert(sizeof(struct dep_wire_thread) == 80, "size of a structure on disk changed");
 _Static_assert(sizeof(struct dep_wire_thread_sum) == 24, "size of a structure on disk changed");
-_Static_assert(sizeof(struct dep_wire_end) == 152, "size of a structure on disk changed");
+_Static_assert(sizeof(struct dep_wire_end) == 160, "size of a structure on disk changed");
 _Static_assert(DEP_END_FIXED == 144, "size of a structure on disk changed");
 
 #endif

@@ -37,6 +37,7 @@ static const struct {
 	{ "absent_bytes", offsetof(struct dep_loss, absent_bytes) },
 	{ "untaken_threads", offsetof(struct dep_loss, untaken_threads) },
 	{ "lost_descriptors", offsetof(struct dep_loss, lost_descriptors) },
+	{ "unwanted_children", offsetof(struct dep_loss, unwanted_children) },
 	{ "corrupt", offsetof(struct dep_loss, corrupt) },
 };
 

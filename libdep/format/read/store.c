@@ -85,6 +85,7 @@ void dep_loss_add(struct dep_loss *to, const struct dep_loss *from)
 	to->unfinished_threads += from->unfinished_threads;
 	to->untaken_threads += from->untaken_threads;
 	to->lost_descriptors += from->lost_descriptors;
+	to->unwanted_children += from->unwanted_children;
 	to->corrupt += from->corrupt;
 	to->torn_segments += from->torn_segments;
 	to->unclean += from->unclean;
@@ -111,6 +112,7 @@ static void read_ending(struct dep_store *s)
 			.absent_chunks = end->absent_chunks, .absent_bytes = end->absent_bytes,
 			.untaken_threads = end->untaken_threads, .corrupt = end->corrupt,
 			.lost_descriptors = end->lost_descriptors,
+			.unwanted_children = end->unwanted_children,
 		},
 	};
 }

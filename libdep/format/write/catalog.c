@@ -45,7 +45,7 @@ static const char schema[] =
 	" native_images INTEGER, torn_segments INTEGER, unclean INTEGER,"
 	" unfinished_threads INTEGER, absent_chunks INTEGER, absent_bytes INTEGER,"
 	" untaken_threads INTEGER, corrupt INTEGER, native_privileged INTEGER,"
-	" lost_descriptors INTEGER);"
+	" lost_descriptors INTEGER, unwanted_children INTEGER);"
 	"CREATE TABLE verdict(state TEXT, proof INTEGER, cause TEXT);"
 	"CREATE TABLE defects(kind TEXT, thread INTEGER, first INTEGER, count INTEGER,"
 	" since_ns INTEGER, text TEXT);"
@@ -185,6 +185,7 @@ static void put_loss(struct insert *in, struct dep_store *s)
 	number(in, l->corrupt);
 	number(in, l->native_privileged);
 	number(in, l->lost_descriptors);
+	number(in, l->unwanted_children);
 	row_done(in);
 }
 
@@ -256,7 +257,7 @@ static const struct {
 	{ "INSERT INTO modules VALUES(?,?,?,?,?,?,?,?)", put_modules },
 	{ "INSERT INTO segments VALUES(?,?,?,?,?,?,?,?)", put_segments },
 	{ "INSERT INTO notes VALUES(?)", put_messages },
-	{ "INSERT INTO loss VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", put_loss },
+	{ "INSERT INTO loss VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", put_loss },
 	{ "INSERT INTO verdict VALUES(?,?,?)", put_verdict },
 	{ "INSERT INTO defects VALUES(?,?,?,?,?,?)", put_defects },
 	{ "INSERT INTO last VALUES(?,?,?,?,?,?,?,?)", put_last },

@@ -75,6 +75,7 @@ static int put_end(struct dep_writer *w, const struct dep_ending *e, u64 *at, u6
 		.absent_chunks = l->absent_chunks, .absent_bytes = l->absent_bytes,
 		.untaken_threads = l->untaken_threads, .corrupt = l->corrupt,
 		.lost_descriptors = l->lost_descriptors,
+		.unwanted_children = l->unwanted_children,
 		.cause = e->cause, .error = (u32)e->error, .live = e->live,
 		.processes = w->nprocesses, .first_file = w->first_file, .files = nfiles(w),
 		.frames = w->log.frames + 1, .segments = count_segments(w),

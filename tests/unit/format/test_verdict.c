@@ -218,6 +218,7 @@ static void losses(void **state)
 		{ offsetof(struct dep_loss, lost_processes), true, true },
 		{ offsetof(struct dep_loss, native_images), false, false },
 		{ offsetof(struct dep_loss, native_privileged), false, false },
+		{ offsetof(struct dep_loss, unwanted_children), false, false },
 		{ offsetof(struct dep_loss, absent_chunks), true, true },
 		{ offsetof(struct dep_loss, unfinished_threads), true, true },
 		{ offsetof(struct dep_loss, untaken_threads), true, true },

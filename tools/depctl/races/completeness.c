@@ -92,6 +92,7 @@ void races_reasons(struct races_reasons *r, const struct races_summary *s)
 	add(r, l->lost_threads, "thread ran unrecorded", "threads ran unrecorded");
 	add(r, l->lost_processes, "process ran unrecorded", "processes ran unrecorded");
 	add(r, l->native_images, "program ran unrecorded", "programs ran unrecorded");
+	add(r, l->unwanted_children, "child ran unrecorded", "children ran unrecorded");
 	add(r, l->torn_segments, "segment is incomplete or damaged",
 	    "segments are incomplete or damaged");
 	add(r, l->dropped_chunks, "chunk was dropped", "chunks were dropped");

@@ -56,6 +56,7 @@ static void take_session(struct remote *r, const cJSON *s)
 			.lost_processes = count(l, "lost_processes"),
 			.native_images = count(l, "native_images"),
 			.native_privileged = count(l, "native_privileged"),
+			.unwanted_children = count(l, "unwanted_children"),
 			.absent_chunks = count(l, "absent_chunks"),
 			.absent_bytes = count(l, "absent_bytes"),
 			.unfinished_threads = count(l, "unfinished_threads"),

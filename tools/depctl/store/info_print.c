@@ -23,6 +23,7 @@ static const struct {
 	{ "self-check", ADEPT_S_SELF_CHECK },
 	{ "strict", ADEPT_S_STRICT },
 	{ "no-follow", ADEPT_S_NO_FOLLOW },
+	{ "children=no", ADEPT_S_NO_CHILDREN },
 	{ "no-functions", ADEPT_S_NO_FUNCTIONS },
 	{ "transport=kmod", ADEPT_S_MODULE },
 	{ "keep-translations", ADEPT_S_KEEP_TRANSLATIONS },
@@ -108,6 +109,7 @@ static void meta_json(struct json *j, struct info *f)
 	json_str(j, "on_full", flags & ADEPT_S_DROP ? "drop" : "wait");
 	json_str(j, "transport", flags & ADEPT_S_MODULE ? "kmod" : "shm");
 	json_bool(j, "follow", !(flags & ADEPT_S_NO_FOLLOW));
+	json_bool(j, "children", !(flags & ADEPT_S_NO_CHILDREN));
 	json_bool(j, "function_calls", !(flags & ADEPT_S_NO_FUNCTIONS));
 	json_bool(j, "self_check", flags & ADEPT_S_SELF_CHECK);
 	json_bool(j, "strict", flags & ADEPT_S_STRICT);
@@ -351,6 +353,7 @@ static void print_loss(struct info *f)
 		  l->lost_processes },
 		{ "programs that ran natively", l->native_images },
 		{ "of these programs: privileged (set-uid or similar)", l->native_privileged },
+		{ "children unrecorded because none was wanted", l->unwanted_children },
 		{ "threads killed; the last record of each may be missing", l->unfinished_threads },
 		{ "chunks lost while no collector ran", l->absent_chunks },
 		{ "bytes lost while no collector ran", l->absent_bytes },

@@ -110,6 +110,7 @@ void loss_json(struct json *j, const struct dep_loss *l)
 	json_u64(j, "lost_processes", l->lost_processes);
 	json_u64(j, "native_images", l->native_images);
 	json_u64(j, "native_privileged", l->native_privileged);
+	json_u64(j, "unwanted_children", l->unwanted_children);
 	json_u64(j, "unfinished_threads", l->unfinished_threads);
 	json_u64(j, "unfinished_processes", l->unclean);
 	json_u64(j, "untaken_threads", l->untaken_threads);
