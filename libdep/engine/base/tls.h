@@ -33,6 +33,7 @@
 #define BOOT_RIP	224
 #define BOOT_RFLAGS	232
 #define BOOT_FSGSBASE	272
+#define NR_MUNMAP	11
 #define NR_EXIT		60
 #define NR_ARCH_PRCTL	158
 #define ARCH_SET_GS	0x1001
@@ -49,6 +50,11 @@
 #define LEAVER_GS_BASE	144
 #define LEAVER_MASK	152
 #define LEAVER_SYNC_BLOCKED 160
+
+/* Offsets in struct parting (os/native_child.c), which begins with a struct adept_leaver. */
+#define PARTING_N	176
+#define PARTING_UNMAP	184
+#define PARTING_SIZE	856
 
 /* Flags in struct tls.pending. */
 #define PENDING_SIGNAL	1	/* a signal waits to be delivered */
@@ -135,6 +141,7 @@ struct tls {
 	u64 child_tid_address;	/* @tid_address of the thread or process being created */
 	u64 blocked_mask;	/* signal mask to set when a new thread starts */
 	u32 own_process;	/* 1: vfork child, another process in its parent's memory */
+	u32 unwanted;		/* 1: in such a child that is not to be recorded */
 	/* the injector's data about a thread that is older than the engine, or NULL */
 	struct adept_attached *attached;
 	s64 interrupted_call;	/* number of the system call that syscall_go_on() makes, or -1 */

@@ -182,6 +182,8 @@ s64 exec_syscall(struct tls *t, u64 nr, u64 args[6])
 	s64 ret;
 	u32 state;
 
+	if (t->unwanted)
+		return execute(t, nr, args);
 	ring_reserve_end(t);
 	safepoint_enter(t);
 	p = slot_for_exec();

@@ -10,6 +10,7 @@
 #include "libdep/engine/translate/code_map.h"
 #include "late.h"
 #include "mlock.h"
+#include "native_child.h"
 #include "stop_world.h"
 #include "rights.h"
 #include "libdep/engine/base/rlimit.h"
@@ -206,6 +207,8 @@ static s64 fork_process(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 			t->fs_base = tls;
 		if (flags & CLONE_CLEAR_SIGHAND)
 			sigaction_clear(t);
+		if (!children_wanted())
+			native_child_leave(t, old);
 		forked_child(t);
 	}
 	restore_signals(&old);
@@ -225,7 +228,9 @@ u8 *thread_main(struct tls *t)
 	mask = t->blocked_mask;
 	t->tid = (u32)sys0(__NR_gettid);
 	safepoint_leave(t);
-	if (t->own_process)
+	if (t->own_process && t->unwanted)
+		native_child_count();
+	else if (t->own_process)
 		allow_tracing();
 	if (t->clear_handlers)
 		sigaction_clear(t);
@@ -234,7 +239,10 @@ u8 *thread_main(struct tls *t)
 	signal_thread_init(t);
 	LOG(ADEPT_LOG_THREAD, "%s begins at %lx", t->own_process ? "vfork child" :
 	    t->attached ? "attached thread" : "thread", t->resume_pc);
-	ring_thread_start(t, t->tid, t->parent_serial, t->created_at);
+	if (t->unwanted)
+		ring_thread_unwanted(t);
+	else
+		ring_thread_start(t, t->tid, t->parent_serial, t->created_at);
 	if (t->attached) {
 		attach_record(t);
 		late_entered(t);
@@ -282,6 +290,7 @@ static s64 clone_thread(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 	child->parent_serial = t->ring ? t->ring->serial : 0;
 	child->sync_blocked = t->sync_blocked;
 	child->own_process = !(flags & CLONE_THREAD);
+	child->unwanted = t->unwanted || (child->own_process && !children_wanted());
 	child->clear_handlers = !!(flags & CLONE_CLEAR_SIGHAND);
 	sigaction_inherit(child, t, !!(flags & CLONE_SIGHAND));
 	if (!(flags & CLONE_THREAD))

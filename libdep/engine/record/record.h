@@ -69,6 +69,8 @@ void record_unmap(u64 start, u64 end);
 /** ring_init() - allocate the shared scratch chunk of unrecorded threads; 0: no memory */
 int ring_init(void);
 void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at);
+/** ring_thread_unwanted() - @t begins, but is not to be recorded: it has no ring, and no loss */
+void ring_thread_unwanted(struct tls *t);
 void ring_thread_end(struct tls *t, u32 status);
 /**
  * ring_thread_leave() - end the stream of a thread that will run natively

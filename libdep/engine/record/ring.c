@@ -447,6 +447,14 @@ static void start_unrecorded(struct tls *t, int tight)
 		take_scratch(t);
 }
 
+void ring_thread_unwanted(struct tls *t)
+{
+	t->ring = NULL;
+	t->discard = 1;
+	if (recording())
+		take_scratch(t);
+}
+
 /*
  * Make the chunks of the ring accessible.  Return: 0 if there is no memory or the process has too
  * many mappings.
