@@ -150,7 +150,7 @@ static pid_t fork_away(void)
 static int become_depctl(const char *depctl, const struct depd *d, const struct options *o)
 {
 	char socket[sizeof(d->rundir) + 16], pid[16];
-	const char *argv[8] = { "depctl", "attach", "--socket", socket };
+	const char *argv[10] = { "depctl", "attach", "--socket", socket };
 	int n = 4;
 
 	snprintf(socket, sizeof(socket), "%s/depd.sock", d->rundir);
@@ -158,6 +158,10 @@ static int become_depctl(const char *depctl, const struct depd *d, const struct 
 	if (o->output) {
 		argv[n++] = "-o";
 		argv[n++] = o->output;
+	}
+	if (o->children) {
+		argv[n++] = "--children";
+		argv[n++] = o->children;
 	}
 	argv[n++] = pid;
 	execv(depctl, (char *const *)argv);

@@ -3,11 +3,12 @@
 # Helpers of the suites that attach to the programs of programs/*_cases.c; source it after lib.sh.
 # $cases is the program, $pid the process.
 
-# attach PID [COMMAND...]: begin to record it, in the background: $recorder; COMMAND runs depctl
+# attach PID [COMMAND...]: begin to record it, in the background: $recorder; COMMAND runs depctl;
+# $attach_options are those of depctl attach
 attach() {
 	rm -rf store
 	: >err
-	timeout -s KILL 120 "${@:2}" "$DEPCTL" attach -o store "$1" 2>err &
+	timeout -s KILL 120 "${@:2}" "$DEPCTL" attach $attach_options -o store "$1" 2>err &
 	recorder=$!
 	wait_for 20 grep -qs "recording process" err || {
 		fail "no attach to $1: $(cat err)"

@@ -199,6 +199,7 @@ suite last 300 bash tests/last.sh
 suite detach 300 bash tests/detach.sh
 suite pause 300 bash tests/pause.sh
 suite attach-store 300 bash tests/attach_store.sh
+suite native-children 300 bash tests/native_children.sh
 suite attach-cases 300 bash tests/attach_cases.sh
 suite fragments 300 bash tests/fragments.sh
 suite gdb 300 bash tests/gdb.sh

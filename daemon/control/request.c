@@ -75,6 +75,7 @@ static const struct field options[] = {
 	{ "self_check", KIND_FLAG, 0, 0, ADEPT_S_SELF_CHECK, ALL, 0 },
 	{ "strict", KIND_FLAG, 0, 0, ADEPT_S_STRICT, ALL, 0 },
 	{ "no_follow", KIND_FLAG, 0, 0, ADEPT_S_NO_FOLLOW, ALL, 0 },
+	{ "no_children", KIND_FLAG, 0, 0, ADEPT_S_NO_CHILDREN, ALL, 0 },
 	{ "no_functions", KIND_FLAG, 0, 0, ADEPT_S_NO_FUNCTIONS, ALL, 0 },
 	{ "keep_translations", KIND_FLAG, 0, 0, ADEPT_S_KEEP_TRANSLATIONS, ALL, 0 },
 	{ "log_translate", KIND_FLAG, 0, 0, ADEPT_S_LOG(ADEPT_LOG_TRANSLATE), ALL, 0 },

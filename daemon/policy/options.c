@@ -10,7 +10,8 @@
 
 #define CONFIG_PATH "/etc/adept/depd.conf"
 
-enum { OPT_CONFIG = 'c', OPT_KEYS = 256, OPT_RUNDIR = 300, OPT_SOCKET, OPT_METRICS, OPT_ATTACH };
+enum { OPT_CONFIG = 'c', OPT_KEYS = 256, OPT_RUNDIR = 300, OPT_SOCKET, OPT_METRICS, OPT_ATTACH,
+       OPT_CHILDREN };
 
 /* libc finds this variable by its name, so it must be a dynamic symbol. */
 __attribute__((visibility("default"))) const char *argp_program_version = "depd " ADEPT_VERSION;
@@ -45,6 +46,8 @@ static const struct argp_option options[] = {
 	  "natively.  Uses no other depd and no configuration", 2 },
 	{ "output", 'o', "DIR", 0, "With --attach: create the store in directory DIR (default: "
 	  "COMMAND.dep, or the next free COMMAND.1.dep, ..)", 2 },
+	{ "children", OPT_CHILDREN, "yes|no", 0, "With --attach: record the processes that it "
+	  "creates from now on, too (default), or run them natively", 2 },
 	{ 0 },
 };
 
@@ -66,6 +69,8 @@ static void check(const struct options *o, struct argp_state *state)
 
 	if (o->output && !o->attach)
 		argp_error(state, "-o needs --attach");
+	if (o->children && !o->attach)
+		argp_error(state, "--children needs --attach");
 	if (!o->attach)
 		return;
 	for (i = 0; i < OPTION_KEYS; i++)
@@ -121,6 +126,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!*arg)
 			argp_error(state, "-o needs the name of a directory to create");
 		o->output = arg;
+		return 0;
+	case OPT_CHILDREN:
+		if (strcmp(arg, "yes") && strcmp(arg, "no"))
+			argp_error(state, "--children must be yes or no, not '%s'", arg);
+		o->children = arg;
 		return 0;
 	case ARGP_KEY_END:
 		check(o, state);

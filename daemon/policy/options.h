@@ -18,6 +18,7 @@ struct options {
 	const char *config_path, *rundir, *socket, *metrics;
 	pid_t attach;				/* --attach: the process; 0: not given */
 	const char *output;			/* -o: its store; NULL: named after the process */
+	const char *children;			/* --children: yes or no; NULL: yes */
 	bool config_given;			/* config_path is from the command line */
 	const char *value[OPTION_KEYS];		/* text of each option; NULL: not given */
 };

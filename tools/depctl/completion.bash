@@ -127,7 +127,7 @@ _depctl_record()
 		[[ " ${COMP_WORDS[*]} " != *" --races "* ]] || races=$_depctl_races_options
 		mapfile -t COMPREPLY < <(compgen -W "--output= --share --ring-size= --max-size= --last= --keep-if=
 			--on-full= --level= --transport= --alone --socket= --null --no-record --self-check
-			--keep-translations --strict --no-follow --no-functions --no-aslr --quiet --races
+			--keep-translations --strict --no-follow --children= --no-functions --no-aslr --quiet --races
 			--help $races" -- "$cur")
 		[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
 	else
@@ -181,8 +181,8 @@ _depctl()
 		fi
 		return
 		;;
-	attach) options="--output --for --last --burst --background --alone --socket --quiet --dry --json
-		--help" ;;
+	attach) options="--output --for --last --burst --children --background --alone --socket --quiet
+		--dry --json --help" ;;
 	detach) options="--session --socket --quiet --help" ;;
 	pause | resume) options="--socket --quiet --help" ;;
 	ls) options="--modules --json --help" ;;

@@ -14,7 +14,8 @@
 #include "attach_record.h"
 
 enum {
-	OPT_DRY = OPT_JSON + 1, OPT_FOR, OPT_LAST, OPT_BURST, OPT_ALONE, OPT_DEPD, OPT_BACKGROUND
+	OPT_DRY = OPT_JSON + 1, OPT_FOR, OPT_LAST, OPT_BURST, OPT_ALONE, OPT_DEPD, OPT_BACKGROUND,
+	OPT_CHILDREN,
 };
 
 struct attach {
@@ -33,6 +34,8 @@ static const struct argp_option options[] = {
 	  "5m) of the recording, in memory, and store it at the end", 1 },
 	{ "burst", OPT_BURST, "ON/OFF", 0, "Record for the time ON, let the process run natively "
 	  "for the time OFF, and so on; such as 100ms/2s", 1 },
+	{ "children", OPT_CHILDREN, "yes|no", 0, "Record the processes that it creates from now "
+	  "on, too (default), or run them natively", 1 },
 	{ "background", OPT_BACKGROUND, NULL, 0, "Return when depd records the process, and print "
 	  "session and store; `depctl detach' ends the recording", 1 },
 	{ "alone", OPT_ALONE, NULL, 0, "Do not use depd, even if it runs", 1 },
@@ -51,9 +54,9 @@ static void check_options(const struct attach *a, struct argp_state *state)
 	if (a->json && !a->dry)
 		argp_error(state, "--json needs --dry");
 	if (a->dry && (o->dir || o->for_ns || o->quiet || o->background || o->alone || o->socket ||
-		       o->last_bytes || o->burst))
+		       o->last_bytes || o->burst || o->flags))
 		argp_error(state, "--dry records nothing: it excludes -o, --for, --last, --burst, "
-			   "-q, --background, --alone and --socket");
+			   "-q, --background, --alone, --socket and --children=no");
 	if (o->background && (o->for_ns || o->alone || o->last_bytes || o->burst))
 		argp_error(state, "--background needs depd, which does not detach: it excludes "
 			   "--for, --last, --burst and --alone");
@@ -86,6 +89,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_BURST:
 		burst_parse(&a->burst, arg, state);
 		a->record.burst = &a->burst;
+		break;
+	case OPT_CHILDREN:
+		children_parse(&a->record, arg, state);
 		break;
 	case OPT_BACKGROUND:
 		a->record.background = true;

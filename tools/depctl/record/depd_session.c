@@ -25,7 +25,7 @@ static cJSON *options_json(const struct record_options *o)
 		{ ADEPT_S_NO_RECORD, "no_record" }, { ADEPT_S_NULL, "null" },
 		{ ADEPT_S_DROP, "drop" }, { ADEPT_S_SELF_CHECK, "self_check" },
 		{ ADEPT_S_STRICT, "strict" }, { ADEPT_S_NO_FOLLOW, "no_follow" },
-		{ ADEPT_S_NO_FUNCTIONS, "no_functions" },
+		{ ADEPT_S_NO_FUNCTIONS, "no_functions" }, { ADEPT_S_NO_CHILDREN, "no_children" },
 		{ ADEPT_S_KEEP_TRANSLATIONS, "keep_translations" },
 	};
 	cJSON *j = cJSON_CreateObject();

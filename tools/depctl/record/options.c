@@ -12,7 +12,7 @@ enum {
 	OPT_RING_SIZE = 256, OPT_MAX_SIZE, OPT_NULL, OPT_NO_RECORD, OPT_ON_FULL, OPT_SELF_CHECK,
 	OPT_STRICT, OPT_NO_FOLLOW, OPT_NO_ASLR, OPT_LEVEL, OPT_TRANSPORT, OPT_ALONE, OPT_DEPD,
 	OPT_NO_FUNCTIONS, OPT_KEEP_TRANSLATIONS, OPT_RACES, OPT_LIVE, OPT_SHARE,
-	OPT_LAST, OPT_KEEP_IF,
+	OPT_LAST, OPT_KEEP_IF, OPT_CHILDREN,
 };
 
 static const struct argp_option options[] = {
@@ -35,6 +35,8 @@ static const struct argp_option options[] = {
 	{ "transport", OPT_TRANSPORT, "HOW", 0, "Use rings of the kernel module (kmod), rings in "
 	  "shared memory (shm), or auto (default): kmod if /dev/adept can be used", 2 },
 	{ "no-follow", OPT_NO_FOLLOW, NULL, 0, "Run programs started by execve unrecorded", 3 },
+	{ "children", OPT_CHILDREN, "yes|no", 0, "Record the processes that COMMAND creates, too "
+	  "(default), or run them natively", 3 },
 	{ "no-aslr", OPT_NO_ASLR, NULL, 0, "Run the command without address space randomisation",
 	  3 },
 	{ "no-functions", OPT_NO_FUNCTIONS, NULL, 0, "Do not record arguments and results of "
@@ -111,6 +113,16 @@ static void check_options(struct record_options *o, struct argp_state *state)
 		argp_error(state, "--%s needs --races", o->how.first);
 }
 
+void children_parse(struct record_options *o, const char *arg, struct argp_state *state)
+{
+	if (!strcmp(arg, "no"))
+		o->flags |= ADEPT_S_NO_CHILDREN;
+	else if (!strcmp(arg, "yes"))
+		o->flags &= ~ADEPT_S_NO_CHILDREN;
+	else
+		argp_error(state, "--children must be yes or no, not '%s'", arg);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct record_options *o = state->input;
@@ -179,6 +191,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_NO_FOLLOW:
 		o->flags |= ADEPT_S_NO_FOLLOW;
+		break;
+	case OPT_CHILDREN:
+		children_parse(o, arg, state);
 		break;
 	case OPT_NO_FUNCTIONS:
 		o->flags |= ADEPT_S_NO_FUNCTIONS;

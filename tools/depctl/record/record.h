@@ -55,6 +55,9 @@ void record_options_parse(struct record_options *o, int argc, char **argv);
  */
 gid_t share_group(const char *arg, struct argp_state *state);
 
+/** children_parse() - parse the argument of --children; exits with a usage error if it is wrong */
+void children_parse(struct record_options *o, const char *arg, struct argp_state *state);
+
 /** last_parse() - parse the argument of --last; exits with a usage error if it is wrong */
 void last_parse(struct record_options *o, const char *arg, struct argp_state *state);
 /** last_check() - when all options are known: exit with a usage error if --last cannot be done */
