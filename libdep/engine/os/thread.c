@@ -171,6 +171,18 @@ static void forked_child(struct tls *t)
 	ring_record_context(t, t->resume_pc);
 }
 
+/*
+ * A signal has arrived since the thread has left the cache.  Its handler runs before the system
+ * call, as natively: a child must not handle it, nor have the mask with which it waits.
+ */
+static int signal_first(const struct tls *t, const u64 *old)
+{
+	if (!(t->pending & PENDING_SIGNAL))
+		return 0;
+	restore_signals(old);
+	return 1;
+}
+
 /* Fork with all locks held, so that the child's copies of data are consistent. */
 static s64 fork_process(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u64 tls)
 {
@@ -184,6 +196,8 @@ static s64 fork_process(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 	t->parent_process = proc_slot()->serial;
 	t->parent_serial = t->ring ? t->ring->serial : 0;
 	block_signals(&old);
+	if (signal_first(t, &old))
+		return SYS_ABORTED;
 	lock(&frag_lock);
 	slots_hold(1);
 	thread_list_lock_for_fork(1);
@@ -271,10 +285,14 @@ static void vfork_done(struct tls *child)
 
 static s64 clone_thread(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u64 tls)
 {
-	struct tls *child = thread_alloc(flags & CLONE_THREAD ? t->group : NULL);
+	struct tls *child;
 	u64 old;
 	s64 ret;
 
+	block_signals(&old);
+	if (signal_first(t, &old))
+		return SYS_ABORTED;
+	child = thread_alloc(flags & CLONE_THREAD ? t->group : NULL);
 	memcpy(child->regs, t->regs, sizeof(t->regs));
 	child->regs[X86_RAX] = 0;
 	child->regs[X86_RCX] = t->resume_pc;
@@ -295,7 +313,6 @@ static s64 clone_thread(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 	sigaction_inherit(child, t, !!(flags & CLONE_SIGHAND));
 	if (!(flags & CLONE_THREAD))
 		memcpy(child->app_altstack, t->app_altstack, sizeof(t->app_altstack));
-	block_signals(&old);
 	child->blocked_mask = old;
 	ring_reserve_end(t);
 	safepoint_enter(t);
