@@ -4,6 +4,9 @@
 
 kill_tracer.py DEPCTL ROUNDS SEED PROGRAM [ARGUMENT...]
 
+After that either the process is attached to, or nothing of Adept is left in its mappings, and it can
+be attached to again.
+
 Prints a line for each round that went wrong, and at the end how often the tracer was killed before
 and after the program's threads were moved.  Exits with 1 if a round went wrong, or if no tracer was
 killed.
@@ -54,6 +57,48 @@ def kill_tracer(depctl, delay):
     return False
 
 
+def remains(pid):
+    """Mappings of Adept: what it maps is at addresses that nobody else uses, or W+X."""
+    with open("/proc/%d/maps" % pid) as f:
+        return [line for line in f if "adept-session" in line or " rwx" in line or
+                line.startswith("5500000") or line.startswith("210000000")]
+
+
+def settle(pid, recorder):
+    """Wait until recorder and starter have ended, or another tracer has attached to the process.
+
+    Return: is the process attached to?
+    """
+    end = time.monotonic() + 20
+    while time.monotonic() < end and not attached(pid):
+        if recorder.poll() is not None and not remains(pid):
+            return False
+        time.sleep(0.05)
+    return attached(pid)
+
+
+def attached(pid):
+    """Is the engine's handler there?  The program has none for SIGPWR."""
+    with open("/proc/%d/status" % pid) as f:
+        caught = [int(line.split()[1], 16) for line in f if line.startswith("SigCgt")]
+    return caught[0] >> (signal.SIGPWR - 1) & 1
+
+
+def attach_again(depctl, pid):
+    shutil.rmtree("again", ignore_errors=True)
+    d = subprocess.run([depctl, "attach", "--for=1", "-o", "again", str(pid)],
+                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60, check=False)
+    return None if not d.returncode else "not attached to again: " + d.stderr.decode()
+
+
+def examine(depctl, pid, recorder):
+    """What is wrong with the process after the kill, or None; whether it is attached to."""
+    if settle(pid, recorder):
+        return None, True
+    left = remains(pid)
+    return "remains of the engine: " + left[0] if left else attach_again(depctl, pid), False
+
+
 def one_round(depctl, program, delay):
     """What went wrong, or None; whether the tracer was killed, and whether the engine was there."""
     shutil.rmtree("killed", ignore_errors=True)
@@ -62,16 +107,17 @@ def one_round(depctl, program, delay):
     d = subprocess.Popen([depctl, "attach", "-o", "killed", str(p.pid)],
                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     killed = kill_tracer(d, delay)
+    mapped, wrong = False, None
     try:
-        with open("/proc/%d/maps" % p.pid) as f:
-            mapped = "adept-session" in f.read()
-        said = p.communicate(timeout=60)[0].decode()
+        if killed:
+            wrong, mapped = examine(depctl, p.pid, d)
+        said = p.communicate(timeout=120)[0].decode()
         d.communicate(timeout=60)
     except subprocess.TimeoutExpired:
         p.kill()
         d.kill()
         return "one of both does not end", killed, False
-    return said if p.returncode else None, killed, mapped
+    return said if p.returncode else wrong, killed, mapped
 
 
 def main():

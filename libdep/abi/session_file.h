@@ -622,9 +622,9 @@ struct adept_leaver {
  *		program runs, @limits raises memory limits, and @commit takes over the signal
  *		actions and creates the state of all threads.  @limits is left out if there are no
  *		limits.
- * @reported:	the instruction after the syscall instruction by which that thread would exit at the
- *		end of @build and @limits, with status 0, or 1 if the engine cannot run.  The
- *		injector does not let that call happen.  After @commit it happens.
+ * @reported:	the instruction after the syscall instruction by which that thread reports the end
+ *		of @build and @limits, with rdi 0, or 1 if the engine cannot run.  The injector
+ *		does not let that call happen.  After @commit the thread exits.
  * @thread:	where the injector makes each thread of a running process continue, after @commit
  * @call_first, @call_done, @call_abort: system calls of the program: the first instruction after
  *		the last check for signals; the one after the syscall instruction; where a thread
@@ -684,7 +684,9 @@ struct adept_boot {
 	u64 attached;		/* address of struct adept_attached[nattached] */
 	u64 attached_size;	/* bytes mapped at @attached */
 	u64 maps;		/* address of text as at @low, behind the table; 0: it is at @low */
-	u64 stub;		/* a page that @commit unmaps */
+	u64 stub;		/* a page that @commit unmaps; 0: none */
+	/* where the injector's thread continues after @build and @limits if the injector has died */
+	u64 undo;
 	u64 limited;		/* 1: @limits was called */
 	u64 described;		/* bytes that the injector has written to the descriptor ring */
 	u64 ncaught;		/* number of instructions in @caught */

@@ -33,8 +33,8 @@ image_start:
 	jmp	*boot+BOOT_RIP(%rip)
 
 /*
- * The injector's thread in a running process: see struct adept_entries.  If the injector dies, the
- * thread exits.
+ * The injector's thread in a running process: see struct adept_entries.  If the injector dies before
+ * the commit, the thread removes the engine and exits.
  */
 	.globl	attach_build
 attach_build:
@@ -53,13 +53,18 @@ attach_commit:
 	lea	boot_stack_top(%rip), %rsp
 	xor	%ebp, %ebp
 	call	boot_commit
-	xor	%eax, %eax
+	xor	%edi, %edi
+	mov	$NR_EXIT, %eax
+	syscall
+	ud2
 report:
 	mov	%eax, %edi
-	mov	$NR_EXIT, %eax
+	mov	$NR_GETTID, %eax
 	syscall
 	.globl	attach_reported
 attach_reported:
-	ud2
+	call	boot_abandoned
+	mov	$-1, %rax
+	jmp	*boot+BOOT_UNDO(%rip)
 
 	.section .note.GNU-stack, "", @progbits

@@ -93,6 +93,13 @@ u64 boot_limits(struct adept_boot *b)
 	return 1;
 }
 
+/* The injector has died.  @status: result of boot_build() or boot_limits() */
+void boot_abandoned(u64 status)
+{
+	if (boot.limited && !status)
+		rlimit_exec_begin(1);
+}
+
 /* See struct adept_entries. */
 void boot_commit(struct adept_boot *b)
 {
@@ -102,7 +109,8 @@ void boot_commit(struct adept_boot *b)
 	attach_all((struct adept_attached *)b->attached, b->nattached);
 	if (has_begun)
 		leave_resume();
-	sys2(__NR_munmap, b->stub, ADEPT_PAGE);
+	if (b->stub)
+		sys2(__NR_munmap, b->stub, ADEPT_PAGE);
 }
 
 /*

@@ -95,9 +95,8 @@ static int begin(struct dep_attaching *a, pid_t tid, struct dep_why *why)
 				  dep_plan_fits(&a->started->space, a->t, &a->base, why);
 	if (err)
 		return err;
-	a->started->vdso_call = dep_vdso_call(a->mem, &a->started->space);
-	return a->started->vdso_call ? 0 : dep_inject_error(why, ENOTSUP, "Process %d has no "
-							    "vdso.", pid);
+	return dep_vdso_call(a->mem, &a->started->space) ? 0 :
+	       dep_inject_error(why, ENOTSUP, "Process %d has no vdso.", pid);
 }
 
 int dep_running_begin(struct dep_attaching *a, const struct dep_target *t, pid_t pid, int proc,
@@ -127,7 +126,7 @@ int dep_running_enter(struct dep_attaching *a, const struct dep_running *guest, 
 
 	if (!err)
 		err = dep_starter_make(s, a->pid, guest->tid, &guest->regs, a->mem,
-				       a->started->vdso_call, why);
+				       &a->started->space, why);
 	*tid = s->r.pid;
 	return err;
 }
@@ -143,8 +142,10 @@ static int map_table(struct dep_attaching *a, u32 room, struct dep_why *why)
 	if (!s->table)
 		return dep_inject_error(why, ENOMEM, "No memory.");
 	s->table_size = size + DEP_ADDRESS_SPACE_TEXT;
+	dep_undo_expect(&s->starter.r, s->table_size);
 	at = dep_remote_call(&s->starter.r, SYS_mmap, 0, s->table_size, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1ull, 0);
+	dep_undo_made(&s->starter.r, at);
 	if (at < 0 && at >= -4095) {
 		s->table_size = 0;
 		return no_memory(a->pid, at, why);
@@ -193,6 +194,7 @@ static int make_engine(struct dep_attaching *a, struct dep_why *why)
 	b->nattached = s->room;
 	b->maps = s->maps_at;
 	b->stub = s->starter.page;
+	b->undo = dep_starter_undo_code(&s->starter);
 	s->plan = (struct dep_plan){ .r = &s->starter.r, .space = &s->space };
 	err = dep_make_engine(&s->plan, a->t, b, why);
 	return err && s->starter.r.no_fd && !s->starter.r.files ? -EXDEV : err;
@@ -258,6 +260,7 @@ void dep_running_undo(struct dep_attaching *a)
 	held = s->starter.r.held;
 	if (s->starter.r.pid) {
 		dep_plan_undo(&s->plan);
+		dep_undo_unmaps(&s->starter.r, s->table_at);
 		if (s->table_size)
 			dep_remote_call(&s->starter.r, SYS_munmap, s->table_at, s->table_size,
 					0, 0, 0, 0);

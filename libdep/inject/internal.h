@@ -127,6 +127,7 @@ struct dep_stopped {
  * @files:	a process with the same descriptors, if @pid is not the first thread of one; or 0
  * @running:	it has run before; job control may have stopped it
  * @no_fd:	dep_pass_session_fd() has failed
+ * @undo:	list of what it maps, or NULL
  */
 struct dep_remote {
 	pid_t pid;
@@ -143,6 +144,7 @@ struct dep_remote {
 	time_t until;
 	pid_t files;
 	bool running, no_fd;
+	struct dep_undo *undo;
 };
 
 int dep_remote_begin(struct dep_remote *r, pid_t pid, int mem, struct dep_why *why);
@@ -159,6 +161,43 @@ int dep_remote_next_stop(struct dep_remote *r);
 /* Address of a syscall instruction in the vdso; 0: there is none. */
 u64 dep_vdso_call(int mem, const struct dep_address_space *s);
 
+/* ---- starter_undo.c: what is removed from a running process if the injector dies ---- */
+
+#define DEP_UNDO_MAPS	8
+
+/**
+ * struct dep_undo_list - read by the starter's code (starter.c), which knows its offsets
+ * @pending:	size of a mapping that a system call of the starter is making, or 0
+ * @caught:	instructions that were replaced by int3
+ */
+struct dep_undo_list {
+	u64 pending, nmaps;
+	struct adept_mapping map[DEP_UNDO_MAPS];
+	u64 ncaught;
+	struct adept_caught_pc caught[ADEPT_CAUGHT_PCS];
+};
+
+/** struct dep_undo - the list, and its address in the process; @mem: the process's memory */
+struct dep_undo {
+	struct dep_undo_list list;
+	u64 at;
+	int mem;
+};
+
+/* Before and after a system call that maps @size bytes; without r->undo they do nothing. */
+void dep_undo_expect(const struct dep_remote *r, u64 size);
+void dep_undo_made(const struct dep_remote *r, s64 ret);
+/* Before the mapping at @start is unmapped. */
+void dep_undo_unmaps(const struct dep_remote *r, u64 start);
+/* Before int3 is written to @pc, where @byte is. */
+void dep_undo_catches(struct dep_undo *u, u64 pc, u8 byte);
+/*
+ * Address of @size unused bytes in the vdso's mapping, behind its code; 0: there are none.  They
+ * may begin with @nbegin bytes at @begin.
+ */
+u64 dep_vdso_room(int mem, const struct dep_address_space *s, const void *begin, u64 nbegin,
+		  u64 size);
+
 /* ---- starter.c: a thread of the injector in a running process ---- */
 
 #define DEP_STARTER_SECONDS	10	/* time for all that a starter does */
@@ -166,17 +205,21 @@ u64 dep_vdso_call(int mem, const struct dep_address_space *s);
 /**
  * struct dep_starter - a thread that makes system calls in a process whose own threads run
  * @r:		for dep_remote_call(); r.pid is 0 if there is no such thread
- * @page:	a page with its code
+ * @code:	address of its code: unused bytes in the vdso's mapping, or @page
+ * @page:	a page of its own, if the vdso has no room; 0: none
  * @vdso_call:	address of a syscall instruction in the vdso
+ * @undo:	what it removes if the caller dies
  *
- * If the caller dies, the thread exits.  All signals are blocked in it.
+ * If the caller dies, the thread removes that and exits; only @page stays mapped.  All signals are
+ * blocked in it.
  *
  * The process's own threads can change the code that it executes, so it gets DEP_STARTER_SECONDS
  * for all that it does.  Then functions return -ETIMEDOUT, and it is left alone.
  */
 struct dep_starter {
 	struct dep_remote r;
-	u64 page, vdso_call;
+	u64 code, page, vdso_call;
+	struct dep_undo undo;
 };
 
 /**
@@ -185,13 +228,15 @@ struct dep_starter {
  * @guest: a thread of the process, stopped and traced by the caller.  It makes two system calls.
  * @regs: with which it is to go on
  * @mem: dep_memory_open() of the process; the caller closes it after dep_starter_end()
- * @vdso_call: dep_vdso_call() of the process
+ * @space: of the process
  *
  * The guest has @regs afterwards, also on failure; it is still stopped.
  */
 int dep_starter_make(struct dep_starter *s, pid_t pid, pid_t guest,
-		     const struct user_regs_struct *regs, int mem, u64 vdso_call,
-		     struct dep_why *why);
+		     const struct user_regs_struct *regs, int mem,
+		     const struct dep_address_space *space, struct dep_why *why);
+/* Where the thread continues to remove what dep_starter.undo lists. */
+u64 dep_starter_undo_code(const struct dep_starter *s);
 /**
  * dep_starter_own_files() - give the thread a table of descriptors of its own, which is empty
  *
@@ -199,12 +244,12 @@ int dep_starter_make(struct dep_starter *s, pid_t pid, pid_t guest,
  */
 int dep_starter_own_files(struct dep_starter *s);
 /**
- * dep_starter_run() - let the thread run to an exit system call, which does not happen
+ * dep_starter_run() - let the thread run to a system call, which does not happen
  * @at: first instruction
  * @arg: value of rdi
  * @reported: the instruction after that system call
  *
- * Return: the status with which the thread would have ended, or a negative errno.
+ * Return: rdi of that call, or a negative errno.
  */
 int dep_starter_run(struct dep_starter *s, u64 at, u64 arg, u64 reported);
 /**
@@ -213,7 +258,7 @@ int dep_starter_run(struct dep_starter *s, u64 at, u64 arg, u64 reported);
  * Return: its status, or a negative errno.
  */
 int dep_starter_last(struct dep_starter *s, u64 at, u64 arg);
-/* End the thread, and unmap its page. */
+/* End the thread, and remove its code. */
 void dep_starter_end(struct dep_starter *s);
 
 /* Results of dep_trace_wait(). */
@@ -319,7 +364,7 @@ struct dep_started {
 	struct dep_address_space space;
 	struct dep_plan plan;
 	struct adept_attached *table;
-	u64 vdso_call, table_at, table_size, maps_at;
+	u64 table_at, table_size, maps_at;
 	u32 room, slot, serial;
 	bool has_slot;
 	struct dep_owner *owner;

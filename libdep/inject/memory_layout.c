@@ -36,6 +36,7 @@
 #define ENGINE_SPARE	0x210000000000ull
 #define ENGINE_STEP	0x001000000000ull
 #define ENGINE_TRIES	16
+#define GAP_TRIES	8
 #define HEAP_SIZE	GIB(4)
 #define ARENAS_SIZE	GIB(2)		/* all code caches at their maximum */
 #define DATA_SPARE	GIB(1)		/* left to a program whose RLIMIT_DATA cannot be raised */
@@ -127,14 +128,17 @@ static int map_at(struct dep_plan *p, u64 addr, u64 size, int prot, int flags, i
 	if (!dep_address_space_is_free(p->space, addr, addr + size) ||
 	    p->nmade == ARRAY_SIZE(p->made))
 		return -EEXIST;
+	dep_undo_expect(p->r, size);
 	ret = dep_remote_call(p->r, SYS_mmap, addr, size, (u64)(p->locks ? PROT_NONE : prot),
 			      (u64)(flags | MAP_FIXED_NOREPLACE), (u64)(s64)fd, 0);
+	dep_undo_made(p->r, ret);
 	if (is_error(ret))
 		return (int)ret;
 	p->made[p->nmade].start = (u64)ret;
 	p->made[p->nmade++].size = size;
 	/* Kernels before 4.17 treat the address as a hint. */
 	if ((u64)ret != addr) {
+		dep_undo_unmaps(p->r, (u64)ret);
 		dep_remote_call(p->r, SYS_munmap, (u64)ret, size, 0, 0, 0, 0);
 		p->nmade--;
 		return -EEXIST;
@@ -150,6 +154,7 @@ static int map_at(struct dep_plan *p, u64 addr, u64 size, int prot, int flags, i
 static void unmap_last(struct dep_plan *p)
 {
 	p->nmade--;
+	dep_undo_unmaps(p->r, p->made[p->nmade].start);
 	dep_remote_call(p->r, SYS_munmap, p->made[p->nmade].start, p->made[p->nmade].size,
 			0, 0, 0, 0);
 }
@@ -346,12 +351,10 @@ static u64 place_in_gap(const struct dep_address_space *s, u64 start, u64 end, u
 	return lo >= end ? end - ARENA_SIZE : start;
 }
 
-/* In a process that has run: map arena @i in the gap between mappings that is nearest to @lo. */
-static int map_in_gap(struct dep_plan *p, struct adept_boot *b, int i, u64 lo)
+/* Find the place for an arena that is nearest to @lo; 0: none. */
+static u64 nearest_gap(const struct dep_address_space *s, u64 lo)
 {
-	const struct dep_address_space *s = p->space;
 	u64 at, best = 0, far, nearest = ~0ull, start = MIB(2);
-	int err;
 
 	for (size_t k = 0; k < s->n; k++) {
 		at = s->map[k].start > start ? place_in_gap(s, start, s->map[k].start, lo) : 0;
@@ -362,9 +365,26 @@ static int map_in_gap(struct dep_plan *p, struct adept_boot *b, int i, u64 lo)
 		}
 		start = s->map[k].end;
 	}
-	err = best ? map_arena(p, best) : -ENOMEM;
+	return best;
+}
+
+/*
+ * In a process that has run: map arena @i in the gap between mappings that is nearest to @lo.  The
+ * process may run, and have mapped something there since its mappings were read.
+ */
+static int map_in_gap(struct dep_plan *p, struct adept_boot *b, int i, u64 lo)
+{
+	int err = -EEXIST, tries;
+	u64 at;
+
+	for (tries = 0; tries < GAP_TRIES && err == -EEXIST; tries++) {
+		at = nearest_gap(p->space, lo);
+		err = at ? map_arena(p, at) : -ENOMEM;
+		if (err == -EEXIST && dep_address_space_add(p->space, at, at + ARENA_SIZE))
+			err = -ENOMEM;
+	}
 	if (!err) {
-		b->arena[i] = best;
+		b->arena[i] = at;
 		b->arena_size[i] = ARENA_SIZE;
 	}
 	return err;

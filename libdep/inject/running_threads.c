@@ -153,6 +153,8 @@ int dep_running_catch(struct dep_attaching *a, struct dep_why *why)
 		if (!err && byte == INT3)
 			err = -EBUSY;
 		if (!err)
+			dep_undo_catches(&a->started->starter.undo, a->thread[i].pc, byte);
+		if (!err)
 			err = dep_memory_write(a->mem, a->thread[i].pc, &int3, 1);
 		if (err)
 			return dep_inject_error(why, -err, "Thread %d cannot be caught after its "

@@ -5,14 +5,17 @@
  *
  *	injector			guest, a thread of the process	starter
  *	guest is stopped
- *	its registers to the page <---	mmap: page for the stub
+ *	stub, with its registers
  *					clone ------------------------>	stopped
  *	registers as before, released --------------------------------> system calls
  *					runs
  *
  * If the injector dies, the kernel releases both threads, and each continues in the stub: the
- * starter exits, and the guest gets its registers back.  Only the guest's first call is made
- * without the stub.
+ * starter removes what was made until then (starter_undo.c) and exits, and the guest gets its
+ * registers back.
+ *
+ * The stub is in unused bytes of the vdso's mapping, so that nothing stays mapped then.  The kernel
+ * gives the process its own copy of that page.  If there is no room, the guest maps a page first.
  */
 #include <errno.h>
 #include <signal.h>
@@ -53,10 +56,52 @@ __asm__(".pushsection .rodata\n"
 	"	.balign 16\n"
 	"dep_stub:\n"
 	"	syscall\n"
-	"1:	xor	%edi, %edi\n"
+	"dep_stub_undo_code:\n"
+	"1:	lea	dep_stub_list(%rip), %rbx\n"
+	"	mov	0(%rbx), %rsi\n"		/* pending */
+	"	test	%rsi, %rsi\n"
+	"	jz	2f\n"
+	"	cmp	$-4096, %rax\n"
+	"	ja	2f\n"
+	"	mov	%rax, %rdi\n"
+	"	mov	$11, %eax\n"			/* munmap */
+	"	syscall\n"
+	"2:	mov	144(%rbx), %r12\n"		/* ncaught */
+	"	lea	152(%rbx), %r13\n"		/* caught */
+	"3:	dec	%r12\n"
+	"	js	5f\n"
+	"	mov	0(%r13), %r14\n"
+	"	cmpb	$0xcc, (%r14)\n"
+	"	jne	4f\n"
+	"	mov	%r14, %rdi\n"
+	"	and	$-4096, %rdi\n"
+	"	mov	$4096, %esi\n"
+	"	mov	$7, %edx\n"			/* PROT_READ | PROT_WRITE | PROT_EXEC */
+	"	mov	$10, %eax\n"			/* mprotect */
+	"	syscall\n"
+	"	test	%eax, %eax\n"
+	"	jnz	4f\n"
+	"	mov	8(%r13), %al\n"
+	"	mov	%al, (%r14)\n"
+	"	mov	$5, %edx\n"			/* PROT_READ | PROT_EXEC */
+	"	mov	$10, %eax\n"
+	"	syscall\n"
+	"4:	add	$16, %r13\n"
+	"	jmp	3b\n"
+	"5:	mov	8(%rbx), %r12\n"		/* nmaps */
+	"	lea	16(%rbx), %r13\n"		/* map */
+	"6:	dec	%r12\n"
+	"	js	7f\n"
+	"	mov	0(%r13), %rdi\n"
+	"	mov	8(%r13), %rsi\n"
+	"	mov	$11, %eax\n"
+	"	syscall\n"
+	"	add	$16, %r13\n"
+	"	jmp	6b\n"
+	"7:	xor	%edi, %edi\n"
 	"	mov	$60, %eax\n"			/* exit */
 	"	syscall\n"
-	"	jmp	1b\n"
+	"	jmp	7b\n"
 	"dep_stub_guest:\n"
 	"	syscall\n"
 	"	test	%eax, %eax\n"
@@ -90,11 +135,22 @@ __asm__(".pushsection .rodata\n"
 	"	jmp	*dep_stub_saved+16(%rip)\n"
 	"	.balign 8\n"
 	"dep_stub_saved:\n"
+	"	.set dep_stub_list, dep_stub_saved + 152\n"
 	"	.popsection\n");
+
+_Static_assert(sizeof(struct saved) == 152, "dep_stub_list");
+_Static_assert(offsetof(struct dep_undo_list, nmaps) == 8 &&
+	       offsetof(struct dep_undo_list, map) == 16 &&
+	       offsetof(struct dep_undo_list, ncaught) == 144 &&
+	       offsetof(struct dep_undo_list, caught) == 152, "offsets in the stub");
 
 extern const unsigned char dep_stub[] __attribute__((visibility("hidden")));
 extern const unsigned char dep_stub_guest[] __attribute__((visibility("hidden")));
 extern const unsigned char dep_stub_saved[] __attribute__((visibility("hidden")));
+extern const unsigned char dep_stub_undo_code[] __attribute__((visibility("hidden")));
+
+#define CODE_SIZE	((u64)(dep_stub_saved - dep_stub))
+#define WHOLE_SIZE	(CODE_SIZE + sizeof(struct saved) + sizeof(struct dep_undo_list))
 
 static int cannot(pid_t pid, int err, struct dep_why *why)
 {
@@ -119,12 +175,8 @@ static struct saved state_of(const struct user_regs_struct *u, u64 mask)
 	return s;
 }
 
-/* Map the page in the process, and write the stub. */
-static int map_stub(struct dep_starter *s, struct dep_remote *guest, struct dep_why *why)
+static int map_page(struct dep_starter *s, struct dep_remote *guest, struct dep_why *why)
 {
-	const struct saved saved = state_of(&guest->regs, guest->sigmask);
-	size_t size = (size_t)(dep_stub_saved - dep_stub);
-	int err;
 	s64 at;
 
 	guest->insn = s->vdso_call;
@@ -133,12 +185,52 @@ static int map_stub(struct dep_starter *s, struct dep_remote *guest, struct dep_
 	if (at < 0 && at >= -4095)
 		return dep_inject_error(why, (int)-at, "Process %d cannot map memory: %s.",
 					guest->pid, strerror((int)-at));
-	s->page = (u64)at;
-	err = dep_memory_write(guest->mem, s->page, dep_stub, size);
+	s->code = s->page = (u64)at;
+	return 0;
+}
+
+static int write_stub(struct dep_starter *s, struct dep_remote *guest, struct dep_why *why)
+{
+	const struct saved saved = state_of(&guest->regs, guest->sigmask);
+	int err;
+
+	s->undo.mem = guest->mem;
+	s->undo.at = s->code + CODE_SIZE + sizeof(saved);
+	err = dep_memory_write(guest->mem, s->code, dep_stub, CODE_SIZE);
 	if (!err)
-		err = dep_memory_write(guest->mem, s->page + size, &saved, sizeof(saved));
+		err = dep_memory_write(guest->mem, s->code + CODE_SIZE, &saved, sizeof(saved));
+	if (!err)
+		err = dep_memory_write(guest->mem, s->undo.at, &s->undo.list,
+				       sizeof(s->undo.list));
 	return err ? dep_inject_error(why, -err, "The memory of process %d cannot be written: %s.",
 				      guest->pid, strerror(-err)) : 0;
+}
+
+/* Write the stub, to the vdso if possible. */
+static int make_stub(struct dep_starter *s, struct dep_remote *guest,
+		     const struct dep_address_space *space, struct dep_why *why)
+{
+	int err;
+
+	s->code = dep_vdso_room(guest->mem, space, dep_stub, CODE_SIZE, WHOLE_SIZE);
+	if (s->code && !write_stub(s, guest, why))
+		return 0;
+	err = map_page(s, guest, why);
+	return err ? err : write_stub(s, guest, why);
+}
+
+/* No thread executes the stub any more: remove it from the vdso. */
+static void clear_stub(const struct dep_starter *s)
+{
+	static const char zero[ADEPT_PAGE];
+
+	if (s->code && !s->page)
+		dep_memory_write(s->undo.mem, s->code, zero, WHOLE_SIZE);
+}
+
+u64 dep_starter_undo_code(const struct dep_starter *s)
+{
+	return s->code + (u64)(dep_stub_undo_code - dep_stub);
 }
 
 static time_t seconds_now(void)
@@ -155,7 +247,8 @@ static int await(struct dep_starter *s, pid_t tid, int mem, struct dep_why *why)
 	struct user_regs_struct *regs = &s->r.regs;
 	int sig, stop;
 
-	s->r = (struct dep_remote){ .pid = tid, .mem = mem, .insn = s->page, .running = true,
+	s->r = (struct dep_remote){ .pid = tid, .mem = mem, .insn = s->code, .running = true,
+				    .undo = &s->undo,
 				    .until = seconds_now() + DEP_STARTER_SECONDS };
 	stop = dep_trace_wait(tid, true, &sig);
 	if (stop < 0 || stop == DEP_STOP_DEAD || ptrace(PTRACE_GETREGS, tid, NULL, regs)) {
@@ -165,7 +258,7 @@ static int await(struct dep_starter *s, pid_t tid, int mem, struct dep_why *why)
 	}
 	/* With the injector's priority. */
 	setpriority(PRIO_PROCESS, (id_t)tid, getpriority(PRIO_PROCESS, 0));
-	regs->rip = s->page + SYSCALL_SIZE;
+	regs->rip = s->code + SYSCALL_SIZE;
 	regs->eflags = FLAGS;
 	regs->orig_rax = -1ull;
 	ptrace(PTRACE_SETREGS, tid, NULL, regs);
@@ -179,7 +272,7 @@ static int create(struct dep_starter *s, struct dep_remote *guest, struct dep_wh
 
 	if (ptrace(PTRACE_SETOPTIONS, guest->pid, NULL, options | PTRACE_O_TRACECLONE))
 		return cannot(guest->pid, -errno, why);
-	guest->insn = s->page + (u64)(dep_stub_guest - dep_stub);
+	guest->insn = s->code + (u64)(dep_stub_guest - dep_stub);
 	guest->event = 0;
 	ret = dep_remote_call(guest, SYS_clone, CLONE_FLAGS, 0, 0, 0, 0, 0);
 	ptrace(PTRACE_SETOPTIONS, guest->pid, NULL, options);
@@ -191,18 +284,18 @@ static int create(struct dep_starter *s, struct dep_remote *guest, struct dep_wh
 }
 
 int dep_starter_make(struct dep_starter *s, pid_t pid, pid_t guest,
-		     const struct user_regs_struct *regs, int mem, u64 vdso_call,
-		     struct dep_why *why)
+		     const struct user_regs_struct *regs, int mem,
+		     const struct dep_address_space *space, struct dep_why *why)
 {
 	struct dep_remote g;
 	int err;
 
-	*s = (struct dep_starter){ .vdso_call = vdso_call };
+	*s = (struct dep_starter){ .vdso_call = dep_vdso_call(mem, space) };
 	err = dep_remote_begin_running(&g, guest, mem, why);
 	if (err)
 		return err;
 	g.regs = *regs;
-	err = map_stub(s, &g, why);
+	err = make_stub(s, &g, space, why);
 	if (!err)
 		err = create(s, &g, why);
 	if (err && s->page) {
@@ -210,6 +303,8 @@ int dep_starter_make(struct dep_starter *s, pid_t pid, pid_t guest,
 		dep_remote_call(&g, SYS_munmap, s->page, ADEPT_PAGE, 0, 0, 0, 0);
 	}
 	dep_remote_end(&g, regs);
+	if (err && !g.event)
+		clear_stub(s);
 	s->r.files = pid;
 	return err;
 }
@@ -277,8 +372,10 @@ int dep_starter_last(struct dep_starter *s, u64 at, u64 arg)
 	s->r.pid = 0;
 	while (!err && !ptrace(PTRACE_CONT, tid, NULL, NULL)) {
 		err = wait_for(tid, s->r.until, &status);
-		if (!err && WIFEXITED(status))
+		if (!err && WIFEXITED(status)) {
+			clear_stub(s);
 			return WEXITSTATUS(status);
+		}
 		/* The only signal that it can receive. */
 		if (!err && WIFSTOPPED(status) && !(status >> 16) && WSTOPSIG(status) == SIGSTOP)
 			s->r.held = SIGSTOP;
@@ -294,11 +391,14 @@ void dep_starter_end(struct dep_starter *s)
 		return;
 	/* Not with an instruction in the page: the thread has to go on after it. */
 	s->r.insn = s->vdso_call;
-	dep_remote_call(&s->r, SYS_munmap, s->page, ADEPT_PAGE, 0, 0, 0, 0);
+	if (s->page)
+		dep_remote_call(&s->r, SYS_munmap, s->page, ADEPT_PAGE, 0, 0, 0, 0);
 	regs.rip = s->vdso_call;
 	regs.rax = SYS_exit;
 	regs.rdi = 0;
-	ptrace(PTRACE_SETREGS, s->r.pid, NULL, &regs);
+	/* If it has not stopped, it goes on in the stub later. */
+	if (!ptrace(PTRACE_SETREGS, s->r.pid, NULL, &regs))
+		clear_stub(s);
 	ptrace(PTRACE_DETACH, s->r.pid, NULL, NULL);
 	s->r.pid = 0;
 }

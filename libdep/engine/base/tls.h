@@ -33,6 +33,8 @@
 #define BOOT_RIP	224
 #define BOOT_RFLAGS	232
 #define BOOT_FSGSBASE	272
+#define BOOT_UNDO	328
+#define NR_GETTID	186
 #define NR_MUNMAP	11
 #define NR_EXIT		60
 #define NR_ARCH_PRCTL	158
@@ -166,6 +168,7 @@ _Static_assert(offsetof(struct adept_boot, regs) == BOOT_REGS, "BOOT_REGS");
 _Static_assert(offsetof(struct adept_boot, rip) == BOOT_RIP, "BOOT_RIP");
 _Static_assert(offsetof(struct adept_boot, rflags) == BOOT_RFLAGS, "BOOT_RFLAGS");
 _Static_assert(offsetof(struct adept_boot, fsgsbase) == BOOT_FSGSBASE, "BOOT_FSGSBASE");
+_Static_assert(offsetof(struct adept_boot, undo) == BOOT_UNDO, "BOOT_UNDO");
 _Static_assert(offsetof(struct adept_leaver, rip) == LEAVER_RIP, "LEAVER_RIP");
 _Static_assert(offsetof(struct adept_leaver, rflags) == LEAVER_RFLAGS, "LEAVER_RFLAGS");
 _Static_assert(offsetof(struct adept_leaver, gs_base) == LEAVER_GS_BASE, "LEAVER_GS_BASE");

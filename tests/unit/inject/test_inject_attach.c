@@ -2,6 +2,7 @@
 /*
  * Attaching to processes that are stopped at their first instruction: programs must not notice it.
  */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -480,6 +481,42 @@ static void test_killed(void **state)
 	}
 }
 
+/* Unused bytes behind the vdso: only where the file ends and all bytes are 0, or the code is there. */
+static void test_vdso_room(void **state)
+{
+	static _Alignas(4096) unsigned char vdso[8192];
+	const struct dep_address_space s = { .vdso = (u64)vdso, .vdso_size = sizeof(vdso) };
+	Elf64_Ehdr eh = { .e_ident = ELFMAG, .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 1,
+			  .e_phoff = sizeof(eh), .e_shoff = 5000, .e_shnum = 2, .e_shentsize = 64 };
+	Elf64_Phdr ph = { .p_type = PT_LOAD, .p_filesz = 4000 };
+	const u64 end = (u64)vdso + 5184;	/* 5128 at the next multiple of 64 */
+	int mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+
+	(void)state;
+	memcpy(vdso, &eh, sizeof(eh));
+	memcpy(vdso + sizeof(eh), &ph, sizeof(ph));
+	assert_int_equal(dep_vdso_room(mem, &s, "code", 4, 1000), end);
+	assert_int_equal(dep_vdso_room(mem, &s, "code", 4, 8192 - 5184), end);
+	assert_int_equal(dep_vdso_room(mem, &s, "code", 4, 8192 - 5184 + 1), 0);
+	vdso[6183] = 1;
+	assert_int_equal(dep_vdso_room(mem, &s, "code", 4, 1000), 0);
+	assert_int_equal(dep_vdso_room(mem, &s, "code", 4, 999), end);
+	memcpy(vdso + 5184, "code", 4);
+	assert_int_equal(dep_vdso_room(mem, &s, "code", 4, 1000), end);
+	ph.p_filesz = 8000;
+	memcpy(vdso + sizeof(eh), &ph, sizeof(ph));
+	assert_int_equal(dep_vdso_room(mem, &s, "code", 4, 1000), 0);
+	ph.p_filesz = 1ull << 40;
+	memcpy(vdso + sizeof(eh), &ph, sizeof(ph));
+	assert_int_equal(dep_vdso_room(mem, &s, "code", 4, 10), 0);
+	eh.e_shoff = ~0ull - 10;
+	memcpy(vdso, &eh, sizeof(eh));
+	assert_int_equal(dep_vdso_room(mem, &s, "code", 4, 10), 0);
+	vdso[0] = 0;
+	assert_int_equal(dep_vdso_room(mem, &s, "code", 4, 10), 0);
+	close(mem);
+}
+
 int test_inject_take(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -495,6 +532,7 @@ int test_inject_take(void)
 		cmocka_unit_test(test_signal_at_stop),
 		cmocka_unit_test(test_absent_page),
 		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_vdso_room),
 	};
 
 	return cmocka_run_group_tests_name("take", tests, NULL, NULL);
