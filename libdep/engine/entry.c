@@ -96,7 +96,7 @@ u64 boot_limits(struct adept_boot *b)
 /* The injector has died.  @status: result of boot_build() or boot_limits() */
 void boot_abandoned(u64 status)
 {
-	if (boot.limited && !status)
+	if (boot.limited && !status && !has_begun)
 		rlimit_exec_begin(1);
 }
 

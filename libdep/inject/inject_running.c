@@ -142,10 +142,13 @@ static int map_table(struct dep_attaching *a, u32 room, struct dep_why *why)
 	if (!s->table)
 		return dep_inject_error(why, ENOMEM, "No memory.");
 	s->table_size = size + DEP_ADDRESS_SPACE_TEXT;
-	dep_undo_expect(&s->starter.r, s->table_size);
+	/* The engine of a paused process will have its address, also if the injector dies. */
+	if (!a->paused)
+		dep_undo_expect(&s->starter.r, s->table_size);
 	at = dep_remote_call(&s->starter.r, SYS_mmap, 0, s->table_size, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1ull, 0);
-	dep_undo_made(&s->starter.r, at);
+	if (!a->paused)
+		dep_undo_made(&s->starter.r, at);
 	if (at < 0 && at >= -4095) {
 		s->table_size = 0;
 		return no_memory(a->pid, at, why);
@@ -260,7 +263,8 @@ void dep_running_undo(struct dep_attaching *a)
 	held = s->starter.r.held;
 	if (s->starter.r.pid) {
 		dep_plan_undo(&s->plan);
-		dep_undo_unmaps(&s->starter.r, s->table_at);
+		if (!a->paused)
+			dep_undo_unmaps(&s->starter.r, s->table_at);
 		if (s->table_size)
 			dep_remote_call(&s->starter.r, SYS_munmap, s->table_at, s->table_size,
 					0, 0, 0, 0);

@@ -111,6 +111,7 @@ int dep_paused_prepare(struct dep_attaching *a, struct dep_why *why)
 	b->nattached = s->room;
 	b->maps = s->maps_at;
 	b->stub = s->starter.page;
+	b->undo = dep_starter_undo_code(&s->starter);
 	err = write_boot(a);
 	if (err)
 		return dep_inject_error(why, -err, "The memory of process %d cannot be written: "
