@@ -177,7 +177,7 @@ check("all were detached from", len(threads) == 4 and
       all(t["reason"] == "detached" and int(t["end_ns"]) > int(t["start_ns"]) for t in threads),
       threads)
 check("nothing is known of memory before", attach["memory_known"] is False)
-files = {d["fd"]: d for d in attach["descriptors"]}
+files = {d["fd"]: d for d in attach["open_descriptors"]}
 d = files[40]
 check("a file", d["kind"] == "file" and d["path"].endswith("/file") and d["position"] == "5" and
       int(d["flags"], 16) & 0o2002 == 0o2002, d)
@@ -329,7 +329,7 @@ good store && pass "its store is good" || fail "the store: $(tail -n 1 verify.ou
 "$DEPCTL" info --attach --json store >info.json
 is "all of them are there or counted" "$(python3 -c 'import json
 a = json.load(open("info.json"))["attaches"][0]
-n = len(a["descriptors"])
+n = len(a["open_descriptors"])
 print(n > 1000, n + a["descriptors_left_out"] >= '"$n"')')" \
 	"True True"
 finish

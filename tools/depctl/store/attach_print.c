@@ -200,7 +200,7 @@ void attach_print_files(struct attach_info *f, const struct dep_attach *a)
 
 	if (f->json) {
 		json_close(&f->j, ']');
-		json_array(&f->j, "descriptors");
+		json_array(&f->j, "open_descriptors");
 	}
 	for (i = 0; i < n; i++)
 		if (d[i].process == a->process)
