@@ -210,7 +210,9 @@ $(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files \
 				test_symbols_odd sym_run) $(B)/libdep.a
 $(B)/tests/test_write_queue: $(call unit_obj,test_write_queue stream stream_frag fixed_random) \
 			   $(B)/libdep.a
-$(B)/tests/test_window: $(call unit_obj,test_window) $(B)/host/libdep/collect/window.o
+$(B)/tests/test_window: $(call unit_obj,test_window) $(B)/host/libdep/collect/window.o \
+		      $(B)/host/libdep/collect/kept_chunk.o \
+		      $(B)/host/libdep/collect/kept_descriptors.o
 collect_obj := $(call unit_obj,collect_fixture fake_engine fake_writer) \
 	       $(call part_obj,collect) $(call part_obj,inject) $(x86_obj) \
 	       $(B)/host/libdep/format/codec/descriptor.o \

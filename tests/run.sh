@@ -196,6 +196,7 @@ suite selfcheck 600 sh tests/selfcheck.sh
 suite attach 300 bash tests/attach.sh
 suite attach-record 300 bash tests/attach_record.sh
 suite last 300 bash tests/last.sh
+suite snapshot 300 bash tests/snapshot.sh
 suite detach 300 bash tests/detach.sh
 suite pause 300 bash tests/pause.sh
 suite attach-store 300 bash tests/attach_store.sh

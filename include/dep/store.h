@@ -160,6 +160,33 @@ struct dep_last_thread {
 	uint64_t tid_address;	/* word that the kernel clears at the thread's end; 0: not known */
 };
 
+/** enum dep_keep - why the newest part of a recording was stored */
+enum dep_keep {
+	DEP_KEEP_UNKNOWN,	/* not known, or the recording had not ended */
+	DEP_KEEP_ENDED,		/* the recording was ended, or how the command ended is not known */
+	DEP_KEEP_EXIT,		/* the command exited; value: its status */
+	DEP_KEEP_SIGNAL,	/* a signal killed the command; value: its number */
+	DEP_KEEP_ASKED,		/* depctl snapshot */
+	DEP_KEEP_CALL,		/* --on-call: a function was called */
+	DEP_KEEP_SLOW,		/* --on-slow: a call took long; value: nanoseconds */
+	DEP_KEEP_PERF,		/* --on-perf: events were counted; value: their number */
+	DEP_KEEP_REASONS
+};
+
+#define DEP_KEEP_TEXT	64u	/* bytes of dep_kept.what */
+
+/** struct dep_kept - when and why the newest part of a recording was stored */
+struct dep_kept {
+	uint64_t at_ns, realtime_ns;	/* CLOCK_MONOTONIC, CLOCK_REALTIME; 0: not known */
+	uint64_t value;
+	uint32_t reason;	/* enum dep_keep */
+	uint32_t tid;		/* thread that caused it; 0: none */
+	char what[DEP_KEEP_TEXT];	/* pattern of the function, or the event; or empty */
+};
+
+/** dep_keep_name() - name of @reason in JSON output; "unknown" if it has none */
+const char *dep_keep_name(uint32_t reason);
+
 /** struct dep_last - what a recording that keeps only its newest part (--last) has dropped */
 struct dep_last {
 	uint64_t max_bytes, max_ns;	/* bounds asked for; max_ns 0: none */
@@ -173,6 +200,7 @@ struct dep_last {
 	uint32_t processes, threads;
 	const struct dep_last_thread *thread;	/* threads of the store, sorted by serial */
 	size_t nthreads;
+	struct dep_kept kept;
 };
 
 /** struct dep_meta - command and settings of a recording, from manifest.json */

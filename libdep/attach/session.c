@@ -202,6 +202,22 @@ int dep_session_find(struct dep_found *f, pid_t pid, struct dep_why *why)
 	return err;
 }
 
+int dep_session_number(pid_t pid, dev_t *dev, ino_t *ino, struct dep_why *why)
+{
+	int proc = dep_proc_open(pid), err;
+	struct mapping m;
+
+	if (proc < 0)
+		return dep_inject_error(why, ESRCH, "There is no process %d.", pid);
+	err = find_mapping(proc, pid, &m, why);
+	close(proc);
+	if (err)
+		return err;
+	*dev = makedev(m.major, m.minor);
+	*ino = m.inode;
+	return 0;
+}
+
 int dep_session_use_file(struct dep_found *f, int fd, struct dep_why *why)
 {
 	int err;

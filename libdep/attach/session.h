@@ -24,6 +24,8 @@ struct dep_found {
  * Return: 0, or a negative errno with the reason in @why.  End with dep_session_close().
  */
 int dep_session_find(struct dep_found *f, pid_t pid, struct dep_why *why);
+/** dep_session_number() - get device and inode of the session file that process @pid maps */
+int dep_session_number(pid_t pid, dev_t *dev, ino_t *ino, struct dep_why *why);
 /**
  * dep_session_use_file() - map the session file @fd, which the recorder has sent
  *

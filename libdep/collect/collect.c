@@ -15,6 +15,7 @@
 
 #include "chunk_end.h"
 #include "internal.h"
+#include "snapshot_store.h"
 #include "window.h"
 
 #define LEAVE_NS	10000000000ull
@@ -327,6 +328,7 @@ void dep_collector_free(struct dep_collector *c)
 {
 	dep_procs_close(c);
 	dep_queue_drain(c->queue);
+	dep_snapshot_free(c->snapshot);
 	dep_queue_free(c->queue);
 	dep_window_free(c->window);
 	dep_pool_free(c->pool);
@@ -346,12 +348,69 @@ static enum dep_close_cause cause_of(const struct dep_collector *c, u32 live)
 	return dep_queue_stopped(c->queue) ? DEP_CLOSE_MAX_SIZE : DEP_CLOSE_ENDED;
 }
 
+/* ---- snapshots ---- */
+
+/* Queue what the threads have written so far, and then the snapshot. */
+static int queue_snapshot(struct dep_collector *c, const struct dep_save *save)
+{
+	struct dep_ending ending = {
+		.cause = DEP_CLOSE_STOPPED, .exit_status = -1, .live = c->nopen,
+	};
+	struct dep_job *job = dep_queue_job(c->queue, DEP_JOB_SAVE, 0);
+	int err = -ENOMEM;
+
+	if (!job)
+		return -ENOMEM;
+	dep_collector_loss(c, &ending.loss);
+	err = dep_threads_save(c, &ending.loss);
+	if (!err)
+		c->snapshot = dep_snapshot_new(save, &ending);
+	if (!err && !c->snapshot)
+		err = -ENOMEM;
+	if (err) {
+		dep_queue_cancel(c->queue, job);
+		return err;
+	}
+	job->owner = c->snapshot;
+	dep_queue_put(c->queue, job);
+	return 0;
+}
+
+int dep_collector_save(struct dep_collector *c, const struct dep_save *save)
+{
+	bool did;
+
+	if (!c->window || dep_queue_stopped(c->queue))
+		return -EINVAL;
+	if (c->snapshot)
+		return -EBUSY;
+	dep_threads_snapshot(c);
+	if (!dep_procs_drain(c, &did))
+		return -EAGAIN;
+	dep_threads_consume(c);
+	return queue_snapshot(c, save);
+}
+
+bool dep_collector_saved(struct dep_collector *c, struct dep_save_result *result)
+{
+	if (!c->snapshot || !dep_snapshot_done(c->snapshot, result))
+		return false;
+	dep_snapshot_free(c->snapshot);
+	c->snapshot = NULL;
+	return true;
+}
+
+void dep_collector_why(struct dep_collector *c, const struct dep_kept *kept)
+{
+	c->why = *kept;
+}
+
 /* Store what was kept of the recording. The programs have ended, or run on natively. */
 static void end_window(struct dep_collector *c)
 {
 	u64 bytes = dep_window_bytes(c->window);
 
-	if (!dep_queue_end_window(c->queue))
+	if (!dep_queue_end_window(c->queue, &c->why))
 		return;
 	dep_collector_message(c, "there is no memory to store the end of the recording");
 	c->loss.discarded_bytes += bytes;

@@ -21,7 +21,9 @@
 
 struct dep_base;
 struct dep_ending;
+struct dep_kept;
 struct dep_loss;
+struct dep_meta;
 struct dep_module;
 struct dep_owner;
 struct dep_writer;
@@ -175,6 +177,23 @@ struct dep_collect_status {
 	char error[512];
 };
 
+/** struct dep_save - a snapshot to make; see dep_collector_save() */
+struct dep_save {
+	const char *dir;		/* directory of the store, which must not exist; copied */
+	const struct dep_meta *meta;	/* valid until the snapshot is done */
+	int level;			/* as of dep_writer_create() */
+	const struct dep_kept *kept;	/* when and why */
+};
+
+/** struct dep_save_result - what has become of a snapshot */
+struct dep_save_result {
+	int err;			/* 0, or a negative errno: there is no store */
+	char error[256];
+	uint32_t threads;
+	u64 raw_bytes, stored_bytes;
+	u64 from_ns;			/* CLOCK_MONOTONIC; 0: nothing was dropped */
+};
+
 struct dep_collector;
 struct dep_pool;
 
@@ -301,6 +320,20 @@ void dep_collector_lag(struct dep_collector *c, u64 *chunks, u64 *bytes, u64 *wa
 
 /** dep_collector_error() - error message of the store; "" if it has not failed */
 const char *dep_collector_error(const struct dep_collector *c);
+
+/**
+ * dep_collector_save() - begin a snapshot: a store of what a recording with --last has now
+ *
+ * The recording goes on, and does not wait for the snapshot. There is one at a time.
+ *
+ * Return: 0; -EBUSY: the last snapshot is not done; -EAGAIN: call again in the next pass of the
+ * loop; -EINVAL: nothing is recorded, or without last_bytes; -ENOMEM.
+ */
+int dep_collector_save(struct dep_collector *c, const struct dep_save *save);
+/** dep_collector_saved() - true once, when a snapshot is done */
+bool dep_collector_saved(struct dep_collector *c, struct dep_save_result *result);
+/** dep_collector_why() - say why dep_collector_finish() will store what is kept */
+void dep_collector_why(struct dep_collector *c, const struct dep_kept *kept);
 
 /** dep_collector_drop_last() - dep_collector_finish() will store no chunks: nobody wants them */
 void dep_collector_drop_last(struct dep_collector *c);

@@ -81,6 +81,8 @@ struct dep_collector {
 	struct dep_queue *queue;
 	struct dep_window *window;	/* NULL: everything is stored */
 	bool unwanted;		/* do not store what @window has */
+	struct dep_snapshot *snapshot;	/* not done yet, or NULL */
+	struct dep_kept why;	/* as of dep_collector_why() */
 	/* the process whose last chunks are being taken; as in struct dep_job */
 	u32 last_of;
 	struct dep_exec_ops ops;
@@ -189,6 +191,15 @@ bool dep_threads_left_alive(struct dep_collector *c, u32 proc);
  * The threads keep their slots. Return: false if some records could not be taken: call again.
  */
 bool dep_threads_leave(struct dep_collector *c);
+/** dep_threads_fill() - set the fields of a job that begins or ends a thread */
+void dep_threads_fill(struct dep_collector *c, u32 slot, struct dep_job *job);
+/**
+ * dep_threads_save() - queue jobs for a snapshot: what living threads have written so far
+ * @loss: receives the losses that the threads have counted so far
+ *
+ * Return: 0; -EAGAIN: no job was queued since descriptors must be taken first; -ENOMEM.
+ */
+int dep_threads_save(struct dep_collector *c, struct dep_loss *loss);
 /** dep_threads_give_up() - close the threads that dep_threads_leave() could not close, as loss */
 void dep_threads_give_up(struct dep_collector *c);
 /** dep_threads_release() - wake all threads that wait for a chunk */

@@ -102,7 +102,7 @@ static u32 how_ended(struct dep_collector *c, u32 slot, enum thread_close close)
 	return load(&shared(c, slot)->at_safepoint) ? DEP_END_WHOLE : DEP_END_UNFINISHED;
 }
 
-static void put_thread(struct dep_collector *c, u32 slot, struct dep_job *job)
+void dep_threads_fill(struct dep_collector *c, u32 slot, struct dep_job *job)
 {
 	struct thread_slot *t = &c->threads[slot];
 	struct adept_thread *sh = shared(c, slot);
@@ -119,12 +119,17 @@ static void put_thread(struct dep_collector *c, u32 slot, struct dep_job *job)
 		.null_bytes = t->null_bytes,
 		.end = t->end,
 	};
-	if (job->kind == DEP_JOB_THREAD_END) {
+	if (job->kind != DEP_JOB_THREAD) {
 		job->thread.end_ns = now_ns();
 		memcpy(job->data, sh->name, ADEPT_THREAD_NAME);
 		job->data[ADEPT_THREAD_NAME - 1] = '\0';
 		job->thread.name = *job->data ? (char *)job->data : NULL;
 	}
+}
+
+static void put_thread(struct dep_collector *c, u32 slot, struct dep_job *job)
+{
+	dep_threads_fill(c, slot, job);
 	dep_queue_put(c->queue, job);
 }
 

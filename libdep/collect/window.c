@@ -2,24 +2,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "internal.h"
+#include "kept_chunk.h"
+#include "kept_descriptors.h"
 #include "window.h"
 
-#define MAP_LEAST	(64u << 10)	/* larger chunks are mapped: freeing returns their memory */
 #define MAX_SPARE	4u
-
-/* A chunk, with its memory. */
-struct kept {
-	struct kept *next;
-	size_t size;		/* bytes of memory; dep_window.block for most chunks */
-	u32 thread;
-	bool mapped;
-	struct dep_moment added;
-	struct adept_chunk chunk;
-	u8 body[];
-};
 
 /*
  * Entry of a process or thread in a list sorted by serial. A process is held by its threads and by
@@ -38,24 +27,31 @@ struct entries {
 	size_t n, room;
 };
 
+/* What a snapshot has besides what the window keeps: of threads that go on. */
+struct saving {
+	struct dep_kept_chunk *first, **last;	/* their unfinished chunks */
+	struct dep_job **end;			/* how their streams end */
+	size_t nend, room;
+	size_t nchunks;
+	bool failed;				/* there was no memory */
+};
+
 struct dep_window {
 	u64 max_bytes, max_ns;
-	struct kept *oldest, **newest;
+	struct dep_kept_chunk *oldest, **newest;
+	size_t nchunks;
 	u64 bytes;		/* of all chunks */
 	/* bytes for a full chunk; such memory is used again, since new memory costs page faults */
 	size_t block;
-	struct kept *spare;
+	struct dep_kept_chunk *spare;
 	u32 nspare;
 	u32 last_of;		/* as in the job of the newest chunk */
 	u64 last_bytes;		/* of the newest chunks, with that @last_of: not in the bound */
 	struct entries processes, threads;
+	struct dep_batches descriptors;
 	struct dep_last dropped;
+	struct saving saving;
 };
-
-static size_t whole_pages(size_t size)
-{
-	return (size + 4095) & ~(size_t)4095;
-}
 
 struct dep_window *dep_window_new(u64 bytes, u64 ns, u32 chunk_size)
 {
@@ -65,8 +61,9 @@ struct dep_window *dep_window_new(u64 bytes, u64 ns, u32 chunk_size)
 		return NULL;
 	w->max_bytes = bytes;
 	w->max_ns = ns;
-	w->block = whole_pages(sizeof(struct kept) + chunk_size);
+	w->block = dep_kept_memory(chunk_size);
 	w->newest = &w->oldest;
+	w->saving.last = &w->saving.first;
 	w->dropped.max_bytes = bytes;
 	w->dropped.max_ns = ns;
 	return w;
@@ -132,6 +129,7 @@ static void release_process(struct dep_window *w, u32 serial)
 	struct entry *p;
 
 	while ((p = find(&w->processes, serial)) && p->end && !p->holders) {
+		dep_batches_forget(&w->descriptors, serial);
 		serial = p->owner;
 		delete(&w->processes, p);
 		w->dropped.processes++;
@@ -174,7 +172,7 @@ static struct dep_job *copy_job(const struct dep_job *from)
 	if (job->kind == DEP_JOB_PROCESS) {
 		job->process.exe = moved(from->process.exe, from, job);
 		job->process.cmdline = moved(from->process.cmdline, from, job);
-	} else if (job->kind == DEP_JOB_THREAD_END) {
+	} else if (job->kind == DEP_JOB_THREAD_END || job->kind == DEP_JOB_SAVE_END) {
 		job->thread.name = moved(from->thread.name, from, job);
 	}
 	return job;
@@ -223,49 +221,50 @@ int dep_window_entry(struct dep_window *w, const struct dep_job *job)
 
 /* ---- chunks ---- */
 
-static void free_kept(struct kept *k)
-{
-	if (k->mapped)
-		munmap(k, k->size);
-	else
-		free(k);
-}
-
 /* Bytes of memory for a chunk: those of a block if it fills most of one. */
 static size_t memory_of(const struct dep_window *w, u32 fill)
 {
-	size_t size = sizeof(struct kept) + fill;
+	size_t size = dep_kept_memory(fill);
 
-	if (size < MAP_LEAST)
-		return size;
-	return size <= w->block && size > w->block - w->block / 8 ? w->block : whole_pages(size);
+	return size <= w->block && size > w->block - w->block / 8 ? w->block : size;
 }
 
-static struct kept *new_kept(struct dep_window *w, size_t size)
+static struct dep_kept_chunk *new_kept(struct dep_window *w, size_t size)
 {
-	struct kept *k = w->spare;
+	struct dep_kept_chunk *k = w->spare;
 
-	if (size == w->block && k) {
-		w->spare = k->next;
-		w->nspare--;
-	} else if (size < MAP_LEAST) {
-		k = malloc(size);
-	} else {
-		k = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-		if (k == MAP_FAILED)
-			k = NULL;
-	}
-	if (k)
-		*k = (struct kept){ .size = size, .mapped = size >= MAP_LEAST };
+	if (size != w->block || !k)
+		return dep_kept_new(size);
+	w->spare = k->next;
+	w->nspare--;
+	k->refs = 1;
+	k->next = NULL;
+	return k;
+}
+
+/* A copy of the chunk of @job. */
+static struct dep_kept_chunk *copy_chunk(struct dep_window *w, const struct dep_job *job,
+					 struct dep_moment now)
+{
+	struct dep_kept_chunk *k = new_kept(w, memory_of(w, job->chunk.fill));
+
+	if (!k)
+		return NULL;
+	k->thread = job->serial;
+	k->added = now;
+	k->chunk = job->chunk;
+	memcpy(k->body, job->body ? job->body : job->data, k->chunk.fill);
 	return k;
 }
 
 /* Free a chunk that was dropped, or keep its memory for the next one. */
-static void recycle(struct dep_window *w, struct kept *k)
+static void recycle(struct dep_window *w, struct dep_kept_chunk *k)
 {
+	/* A snapshot that still has the chunk frees it. */
+	if (!dep_kept_last(k))
+		return;
 	if (k->size != w->block || !k->mapped || w->nspare == MAX_SPARE) {
-		free_kept(k);
+		dep_kept_free(k);
 		return;
 	}
 	k->next = w->spare;
@@ -275,9 +274,10 @@ static void recycle(struct dep_window *w, struct kept *k)
 
 static void drop_oldest(struct dep_window *w)
 {
-	struct kept *k = w->oldest;
+	struct dep_kept_chunk *k = w->oldest;
 	struct entry *t = find(&w->threads, k->thread);
 
+	w->nchunks--;
 	w->oldest = k->next;
 	if (!w->oldest)
 		w->newest = &w->oldest;
@@ -307,8 +307,8 @@ void dep_window_expire(struct dep_window *w, struct dep_moment now)
 int dep_window_chunk(struct dep_window *w, const struct dep_job *job, struct dep_moment now)
 {
 	size_t size = memory_of(w, job->chunk.fill);
+	struct dep_kept_chunk *k;
 	struct entry *t;
-	struct kept *k;
 
 	if (!job->last_of || job->last_of != w->last_of)
 		w->last_bytes = 0;
@@ -317,21 +317,33 @@ int dep_window_chunk(struct dep_window *w, const struct dep_job *job, struct dep
 	while (w->oldest &&
 	       w->bytes - w->last_bytes + (job->last_of ? 0 : size) > w->max_bytes)
 		drop_oldest(w);
-	k = new_kept(w, size);
+	k = copy_chunk(w, job, now);
 	if (!k)
 		return -ENOMEM;
-	k->thread = job->serial;
-	k->added = now;
-	k->chunk = job->chunk;
-	memcpy(k->body, job->body ? job->body : job->data, k->chunk.fill);
 	t = find(&w->threads, job->serial);
 	if (t)
 		t->holders++;
 	*w->newest = k;
 	w->newest = &k->next;
+	w->nchunks++;
 	__atomic_store_n(&w->bytes, w->bytes + size, __ATOMIC_RELAXED);
 	w->last_bytes += job->last_of ? size : 0;
 	return 0;
+}
+
+int dep_window_descriptors(struct dep_window *w, u32 process, const u8 *data, size_t size)
+{
+	return dep_batches_add(&w->descriptors, process, data, size);
+}
+
+u64 dep_window_descriptor_bytes(const struct dep_window *w)
+{
+	return __atomic_load_n(&w->descriptors.bytes, __ATOMIC_RELAXED);
+}
+
+void dep_window_reason(struct dep_window *w, const struct dep_kept *kept)
+{
+	w->dropped.kept = *kept;
 }
 
 u64 dep_window_bytes(const struct dep_window *w)
@@ -349,10 +361,10 @@ void dep_window_dropped(const struct dep_window *w, struct dep_last *out)
 /* Called by a writer thread when the chunk is in the store. */
 static void chunk_stored(struct dep_job *job)
 {
-	free_kept(job->owner);
+	dep_kept_put(job->owner);
 }
 
-static int put_chunk(struct dep_queue *q, struct kept *k)
+static int put_chunk(struct dep_queue *q, struct dep_kept_chunk *k)
 {
 	struct dep_job *job = dep_queue_job(q, DEP_JOB_SEGMENT, 0);
 
@@ -368,27 +380,62 @@ static int put_chunk(struct dep_queue *q, struct kept *k)
 	return 0;
 }
 
-static int put_dropped(struct dep_window *w, struct dep_queue *q)
+/* Fill in what was dropped, and the table @t of all threads. */
+static void fill_dropped(const struct dep_window *w, struct dep_last *last,
+			 struct dep_last_thread *t)
 {
-	struct dep_job *job = dep_queue_job(q, DEP_JOB_LAST,
-					    w->threads.n * sizeof(struct dep_last_thread));
-	struct dep_last_thread *t;
 	size_t i;
 
-	if (!job)
-		return -ENOMEM;
-	t = (struct dep_last_thread *)job->data;
-	job->last = w->dropped;
-	job->last.thread = t;
-	job->last.nthreads = w->threads.n;
+	*last = w->dropped;
+	last->thread = t;
+	last->nthreads = w->threads.n;
 	for (i = 0; i < w->threads.n; i++) {
 		t[i] = w->threads.row[i].last;
 		t[i].thread = w->threads.row[i].serial;
 		if (w->threads.row[i].end)
 			t[i].tid_address = w->threads.row[i].end->tid_address;
 	}
+}
+
+static int put_dropped(struct dep_window *w, struct dep_queue *q)
+{
+	struct dep_job *job = dep_queue_job(q, DEP_JOB_LAST,
+					    w->threads.n * sizeof(struct dep_last_thread));
+
+	if (!job)
+		return -ENOMEM;
+	fill_dropped(w, &job->last, (struct dep_last_thread *)job->data);
 	dep_queue_put(q, job);
 	return 0;
+}
+
+/* Called by a writer thread when the descriptors are in the store. */
+static void batch_stored(struct dep_job *job)
+{
+	dep_batch_put(job->owner);
+}
+
+static int put_descriptors(struct dep_window *w, struct dep_queue *q)
+{
+	struct dep_batches *b = &w->descriptors;
+	struct dep_job *job;
+	size_t i;
+
+	for (i = 0; i < b->n; i++) {
+		job = dep_queue_job(q, DEP_JOB_LOG, 0);
+		if (!job)
+			break;
+		job->serial = b->row[i]->process;
+		job->body = b->row[i]->data;
+		job->size = b->row[i]->size;
+		job->owner = b->row[i];
+		job->done = batch_stored;
+		dep_queue_put(q, job);
+	}
+	/* The jobs own the others. */
+	memmove(b->row, b->row + i, (b->n - i) * sizeof(*b->row));
+	b->n -= i;
+	return b->n ? -ENOMEM : 0;
 }
 
 /* Put the first or last jobs of all entries into @q, which then owns them. */
@@ -407,12 +454,14 @@ static void put_entries(struct entries *e, struct dep_queue *q, bool last)
 
 int dep_window_empty(struct dep_window *w, struct dep_queue *q)
 {
-	struct kept *k;
+	struct dep_kept_chunk *k;
 	int err;
 
 	put_entries(&w->processes, q, false);
+	err = put_descriptors(w, q);
 	put_entries(&w->threads, q, false);
-	err = put_dropped(w, q);
+	if (!err)
+		err = put_dropped(w, q);
 	while (!err && (k = w->oldest)) {
 		w->oldest = k->next;
 		err = put_chunk(q, k);
@@ -425,14 +474,167 @@ int dep_window_empty(struct dep_window *w, struct dep_queue *q)
 	return err;
 }
 
-static void free_list(struct kept *k)
+/* ---- snapshots ---- */
+
+int dep_window_save_chunk(struct dep_window *w, const struct dep_job *job, struct dep_moment now)
 {
-	struct kept *next;
+	struct saving *s = &w->saving;
+	struct dep_kept_chunk *k = copy_chunk(w, job, now);
+
+	if (!k) {
+		s->failed = true;
+		return -ENOMEM;
+	}
+	*s->last = k;
+	s->last = &k->next;
+	s->nchunks++;
+	return 0;
+}
+
+int dep_window_save_end(struct dep_window *w, const struct dep_job *job)
+{
+	struct saving *s = &w->saving;
+	size_t room = s->room ? 2 * s->room : 16;
+	struct dep_job **more;
+
+	if (s->nend == s->room) {
+		more = realloc(s->end, room * sizeof(*more));
+		if (!more)
+			goto fail;
+		s->end = more;
+		s->room = room;
+	}
+	s->end[s->nend] = copy_job(job);
+	if (!s->end[s->nend])
+		goto fail;
+	s->nend++;
+	return 0;
+
+fail:
+	s->failed = true;
+	return -ENOMEM;
+}
+
+/* Append copies of the first or last jobs of all entries. */
+static int copy_entries(const struct entries *e, bool last, struct dep_job **to, size_t *n)
+{
+	const struct dep_job *job;
+	size_t i;
+
+	for (i = 0; i < e->n; i++) {
+		job = last ? e->row[i].end : e->row[i].begin;
+		if (!job)
+			continue;
+		to[*n] = copy_job(job);
+		if (!to[*n])
+			return -ENOMEM;
+		++*n;
+	}
+	return 0;
+}
+
+/* The ends of threads, those that go on included, and of processes. */
+static int save_ends(struct dep_window *w, struct dep_saved *out)
+{
+	struct saving *s = &w->saving;
+	int err;
+
+	out->end = calloc(w->processes.n + w->threads.n + s->nend + 1, sizeof(*out->end));
+	if (!out->end)
+		return -ENOMEM;
+	err = copy_entries(&w->threads, true, out->end, &out->nend);
+	if (err)
+		return err;
+	memcpy(out->end + out->nend, s->end, s->nend * sizeof(*s->end));
+	out->nend += s->nend;
+	s->nend = 0;
+	return copy_entries(&w->processes, true, out->end, &out->nend);
+}
+
+static int save_chunks(struct dep_window *w, struct dep_saved *out)
+{
+	struct saving *s = &w->saving;
+	struct dep_kept_chunk *k;
+
+	out->chunk = calloc(w->nchunks + s->nchunks + 1, sizeof(*out->chunk));
+	if (!out->chunk)
+		return -ENOMEM;
+	for (k = w->oldest; k; k = k->next) {
+		dep_kept_get(k);
+		out->chunk[out->nchunks++] = k;
+	}
+	for (k = s->first; k; k = k->next)
+		out->chunk[out->nchunks++] = k;
+	s->first = NULL;
+	return 0;
+}
+
+static void free_list(struct dep_kept_chunk *k)
+{
+	struct dep_kept_chunk *next;
 
 	for (; k; k = next) {
 		next = k->next;
-		free_kept(k);
+		dep_kept_put(k);
 	}
+}
+
+/* Forget what was collected for a snapshot and is not in it. */
+static void clear_saving(struct saving *s)
+{
+	free_list(s->first);
+	while (s->nend)
+		free(s->end[--s->nend]);
+	free(s->end);
+	*s = (struct saving){ .last = &s->first };
+}
+
+int dep_window_save(struct dep_window *w, struct dep_saved *out)
+{
+	int err = w->saving.failed ? -ENOMEM : 0;
+	struct dep_last_thread *t;
+
+	*out = (struct dep_saved){ 0 };
+	t = calloc(w->threads.n + 1, sizeof(*t));
+	out->begin = calloc(w->processes.n + w->threads.n + 1, sizeof(*out->begin));
+	if (!t || !out->begin)
+		err = -ENOMEM;
+	if (t)
+		fill_dropped(w, &out->last, t);
+	if (!err)
+		err = copy_entries(&w->processes, false, out->begin, &out->nbegin);
+	if (!err)
+		err = copy_entries(&w->threads, false, out->begin, &out->nbegin);
+	if (!err)
+		err = dep_batches_share(&w->descriptors, &out->descriptors);
+	if (!err)
+		err = save_ends(w, out);
+	if (!err)
+		err = save_chunks(w, out);
+	clear_saving(&w->saving);
+	if (err)
+		dep_saved_free(out);
+	return err;
+}
+
+static void free_jobs(struct dep_job **job, size_t n)
+{
+	while (n)
+		free(job[--n]);
+	free(job);
+}
+
+void dep_saved_free(struct dep_saved *s)
+{
+	free_jobs(s->begin, s->nbegin);
+	free_jobs(s->end, s->nend);
+	while (s->nchunks)
+		if (s->chunk[--s->nchunks])
+			dep_kept_put(s->chunk[s->nchunks]);
+	free(s->chunk);
+	dep_batches_drop(&s->descriptors);
+	free((void *)s->last.thread);
+	*s = (struct dep_saved){ 0 };
 }
 
 static void free_entries(struct entries *e)
@@ -446,12 +648,24 @@ static void free_entries(struct entries *e)
 	free(e->row);
 }
 
+static void free_spare(struct dep_kept_chunk *k)
+{
+	struct dep_kept_chunk *next;
+
+	for (; k; k = next) {
+		next = k->next;
+		dep_kept_free(k);
+	}
+}
+
 void dep_window_free(struct dep_window *w)
 {
 	if (!w)
 		return;
+	clear_saving(&w->saving);
 	free_list(w->oldest);
-	free_list(w->spare);
+	free_spare(w->spare);
+	dep_batches_drop(&w->descriptors);
 	free_entries(&w->processes);
 	free_entries(&w->threads);
 	free(w);

@@ -10,14 +10,19 @@
  * emptied in order, so what is kept of a thread has no gap, and everything that was recorded after
  * the last dropped chunk was added is kept.
  *
- * Entries of processes and threads wait in the window, too. An ended thread of which no chunk is
- * left is forgotten, and so is its process. Descriptors do not wait: they go to the store at once.
+ * Entries of processes and threads wait in the window, too, and so do descriptors. An ended thread
+ * of which no chunk is left is forgotten, and so are its process and the descriptors of that.
+ *
+ * A snapshot shares the chunks and descriptors with the window (dep_window_save()): they are freed
+ * when neither has them any more.
  *
  * One thread at a time may use a window; see write_queue.c.
  */
 #ifndef ADEPT_COLLECT_WINDOW_H
 #define ADEPT_COLLECT_WINDOW_H
 
+#include "kept_chunk.h"
+#include "kept_descriptors.h"
 #include "write_queue.h"
 
 struct dep_window;
@@ -36,10 +41,8 @@ void dep_window_free(struct dep_window *w);
 /** dep_window_entry() - keep a copy of @job, the begin or end of a process or thread */
 int dep_window_entry(struct dep_window *w, const struct dep_job *job);
 
-/** struct dep_moment - one moment in the time of the monotonic clock and in TSC ticks */
-struct dep_moment {
-	u64 ns, timestamp;
-};
+/** dep_window_descriptors() - keep a copy of whole descriptors; 0 or -ENOMEM */
+int dep_window_descriptors(struct dep_window *w, u32 process, const u8 *data, size_t size);
 
 /**
  * dep_window_chunk() - add the chunk of @job, and drop the oldest chunks beyond the bounds
@@ -58,6 +61,12 @@ void dep_window_expire(struct dep_window *w, struct dep_moment now);
 /** dep_window_bytes() - bytes of chunks in the window; any thread may ask */
 u64 dep_window_bytes(const struct dep_window *w);
 
+/** dep_window_descriptor_bytes() - bytes of descriptors in the window; any thread may ask */
+u64 dep_window_descriptor_bytes(const struct dep_window *w);
+
+/** dep_window_reason() - say why the window will be stored, before dep_window_empty() */
+void dep_window_reason(struct dep_window *w, const struct dep_kept *kept);
+
 /** dep_window_dropped() - fill in what was dropped so far, without the table of threads */
 void dep_window_dropped(const struct dep_window *w, struct dep_last *out);
 
@@ -68,5 +77,28 @@ void dep_window_dropped(const struct dep_window *w, struct dep_last *out);
  * Return: 0 or -ENOMEM.
  */
 int dep_window_empty(struct dep_window *w, struct dep_queue *q);
+
+/**
+ * struct dep_saved - what a window had at one moment
+ * @begin, @end: copies of jobs: first those of processes, then of threads; and the other way round
+ * @chunk: in the order of each thread; NULL: the owner of this structure has dropped it
+ * @last: its table of threads is allocated
+ */
+struct dep_saved {
+	struct dep_job **begin, **end;
+	size_t nbegin, nend;
+	struct dep_kept_chunk **chunk;
+	size_t nchunks;
+	struct dep_batches descriptors;
+	struct dep_last last;
+};
+
+/** dep_window_save_chunk() - add a chunk that only the next snapshot has; 0 or -ENOMEM */
+int dep_window_save_chunk(struct dep_window *w, const struct dep_job *job, struct dep_moment now);
+/** dep_window_save_end() - add the end of a stream that only the next snapshot has; 0 or -ENOMEM */
+int dep_window_save_end(struct dep_window *w, const struct dep_job *job);
+/** dep_window_save() - make a snapshot, with references to what the window has; 0 or -ENOMEM */
+int dep_window_save(struct dep_window *w, struct dep_saved *out);
+void dep_saved_free(struct dep_saved *s);
 
 #endif

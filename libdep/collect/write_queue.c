@@ -23,6 +23,7 @@
 #include <sys/mman.h>
 
 #include "libdep/format/write/pack.h"
+#include "snapshot_store.h"
 #include "window.h"
 #include "writer_pool.h"
 #include "internal.h"
@@ -35,7 +36,13 @@
 
 static bool is_chunk(enum dep_job_kind kind)
 {
-	return kind == DEP_JOB_SEGMENT || kind == DEP_JOB_SCAN;
+	return kind == DEP_JOB_SEGMENT || kind == DEP_JOB_SCAN || kind == DEP_JOB_SAVE_SCAN;
+}
+
+/* The end of the records in the chunk must be found. */
+static bool is_scan(enum dep_job_kind kind)
+{
+	return kind == DEP_JOB_SCAN || kind == DEP_JOB_SAVE_SCAN;
 }
 
 /* Populate all whole pages of a job at once: page faults would take longer than the copy. */
@@ -258,10 +265,38 @@ static int put_window_chunk(struct dep_queue *q, const struct dep_job *job)
 	return ret;
 }
 
+/* The loop makes no such job if there is no window, so without one it was ended meanwhile. */
+static void save(struct dep_queue *q, struct dep_job *job)
+{
+	struct dep_window *w = q->set.window;
+	struct dep_saved saved;
+
+	if (!w || dep_window_save(w, &saved))
+		dep_snapshot_start(job->owner, NULL, q->set.s);
+	else
+		dep_snapshot_start(job->owner, &saved, q->set.s);
+}
+
+static int keep_descriptors(struct dep_queue *q, const struct dep_job *job)
+{
+	int ret = 0;
+
+	if (!dep_queue_stopped(q))
+		ret = dep_window_descriptors(q->set.window, job->serial, job->data, job->size);
+	return ret ? ret : job->ret;
+}
+
 /* Put a job into the window. Return: 1 if it must go to the store, 0 or a negative errno. */
 static int put_window(struct dep_queue *q, const struct dep_job *job)
 {
 	switch (job->kind) {
+	case DEP_JOB_DESCRIPTORS:
+		return keep_descriptors(q, job);
+	case DEP_JOB_SAVE_SCAN:
+		return job->ret || !job->chunk.fill ? job->ret :
+		       dep_window_save_chunk(q->set.window, job, present());
+	case DEP_JOB_SAVE_END:
+		return dep_window_save_end(q->set.window, job);
 	case DEP_JOB_PROCESS:
 	case DEP_JOB_PROCESS_END:
 	case DEP_JOB_THREAD:
@@ -322,6 +357,14 @@ static int store_job(struct dep_queue *q, struct dep_job *job)
 		return ret;
 	case DEP_JOB_LAST:
 		return dep_writer_last(q->set.w, &job->last);
+	case DEP_JOB_LOG:
+		return dep_queue_stopped(q) ? 0 : dep_writer_log(q->set.w, job->serial, job->body,
+								 job->size);
+	case DEP_JOB_SAVE:
+		save(q, job);
+		break;
+	case DEP_JOB_SAVE_SCAN:
+	case DEP_JOB_SAVE_END:
 	case DEP_JOB_NOTHING:
 		break;
 	case DEP_JOB_CLOSE:
@@ -390,7 +433,7 @@ static const u8 *copy_chunk(struct dep_worker *me, const struct dep_job *job)
 	}
 	if (!me->copy)
 		return NULL;
-	if (job->kind == DEP_JOB_SCAN)
+	if (is_scan(job->kind))
 		dep_copy_upwards(me->copy, job->body, size);
 	else
 		memcpy(me->copy, job->body, job->size);
@@ -412,7 +455,7 @@ static int pack_chunk(struct dep_queue *q, struct dep_job *job, struct dep_worke
 	since = now_ns();
 	if (!body)
 		return -ENOMEM;
-	if (job->kind == DEP_JOB_SCAN) {
+	if (is_scan(job->kind)) {
 		job->chunk.fill = dep_writer_scan_known(q->set.w, known, body, job->size);
 		job->chunk.tail_at = job->chunk.fill;
 		if (!job->chunk.fill)
@@ -547,7 +590,7 @@ void dep_queue_drain(struct dep_queue *q)
 	pthread_mutex_unlock(&q->pool->lock);
 }
 
-int dep_queue_end_window(struct dep_queue *q)
+int dep_queue_end_window(struct dep_queue *q, const struct dep_kept *why)
 {
 	struct dep_window *w = q->set.window;
 
@@ -555,6 +598,7 @@ int dep_queue_end_window(struct dep_queue *q)
 	/* No writer thread looks at it: the queue is empty. */
 	q->set.window = NULL;
 	dep_window_expire(w, present());
+	dep_window_reason(w, why);
 	return dep_window_empty(w, q);
 }
 

@@ -28,9 +28,13 @@ enum dep_job_kind {
 	DEP_JOB_DESCRIPTORS,
 	DEP_JOB_SEGMENT,
 	DEP_JOB_SCAN,		/* a segment from an unpublished chunk, whose end must be found */
+	DEP_JOB_LOG,		/* call dep_writer_log() for descriptors at @body: a window's */
 	DEP_JOB_MESSAGE,
 	DEP_JOB_MARK,		/* call dep_writer_mark() */
 	DEP_JOB_LAST,		/* call dep_writer_last() */
+	DEP_JOB_SAVE_SCAN,	/* as DEP_JOB_SCAN, for a snapshot of a window only */
+	DEP_JOB_SAVE_END,	/* as DEP_JOB_THREAD_END, for a snapshot of a window only */
+	DEP_JOB_SAVE,		/* start the snapshot @owner of the window */
 	DEP_JOB_NOTHING,	/* store nothing, only call done() */
 	DEP_JOB_CLOSE,		/* call dep_writer_close(); must be the last job of the queue */
 };
@@ -138,10 +142,11 @@ u64 dep_queue_scanned(struct dep_queue *q);
 void dep_queue_mark(struct dep_queue *q);
 /**
  * dep_queue_end_window() - queue all that the window has
+ * @why: when and why
  *
  * Waits until the jobs so far are done, but not for the store. Return: 0 or -ENOMEM.
  */
-int dep_queue_end_window(struct dep_queue *q);
+int dep_queue_end_window(struct dep_queue *q, const struct dep_kept *why);
 /** dep_queue_drained() - true if all jobs are done */
 bool dep_queue_drained(struct dep_queue *q);
 /** dep_queue_closed() - true if DEP_JOB_CLOSE is done; *ret: result of dep_writer_close() */

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # bash completion for depctl(1)
 
-_depctl_commands="record attach detach pause resume ls info dump query where verify module status sessions top stop
-	metrics policy"
+_depctl_commands="record attach detach pause resume snapshot ls info dump query where verify module
+	status sessions top stop metrics policy"
 
 # Complete the name of a store, or of a directory that may contain stores.
 _depctl_store()
@@ -185,6 +185,7 @@ _depctl()
 		--dry --json --help" ;;
 	detach) options="--session --socket --quiet --help" ;;
 	pause | resume) options="--socket --quiet --help" ;;
+	snapshot) options="--output --quiet --help" ;;
 	ls) options="--modules --json --help" ;;
 	info) options="--attach --formats --quick --json --jobs --help" ;;
 	dump) options="--refs --blocks --events --timestamps --functions --segments --fragments --log
@@ -237,7 +238,12 @@ _depctl()
 		return
 	fi
 	case ${COMP_WORDS[1]} in
-	attach | detach | pause | resume) mapfile -t COMPREPLY < <(compgen -W "$(_depctl_pids)" -- "$cur") ;;
+	snapshot)
+		_depctl_store "$cur"
+		mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$(_depctl_pids)" -- "$cur")
+		;;
+	attach | detach | pause | resume)
+		mapfile -t COMPREPLY < <(compgen -W "$(_depctl_pids)" -- "$cur") ;;
 	stop) mapfile -t COMPREPLY < <(compgen -W "$(_depctl_sessions)" -- "$cur") ;;
 	query)
 		if [[ " ${COMP_WORDS[*]} " == *" --live "* ]]; then

@@ -51,6 +51,7 @@ int cmd_attach(int argc, char **argv);
 int cmd_detach(int argc, char **argv);
 int cmd_pause(int argc, char **argv);
 int cmd_resume(int argc, char **argv);
+int cmd_snapshot(int argc, char **argv);
 int cmd_ls(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
@@ -113,6 +114,13 @@ const struct dep_thread *thread_of(struct dep_store *s, uint32_t serial);
 
 /** is_lossy() - true if any part of the execution was not recorded, for whatever reason */
 bool is_lossy(struct dep_store *s);
+
+/* ---- keep_text.c ---- */
+
+#define KEEP_TEXT	160u	/* bytes of a text of keep_text() */
+
+/** keep_text() - why a store was kept, as a clause; may have control characters of the store */
+void keep_text(const struct dep_kept *k, char *text);
 
 /* ---- syscall_name.c ---- */
 

@@ -15,6 +15,7 @@ static const struct command commands[] = {
 	{ "detach", cmd_detach, "end the recording of a process, which runs on natively" },
 	{ "pause", cmd_pause, "let a recorded process run natively until it is resumed" },
 	{ "resume", cmd_resume, "record a paused process again" },
+	{ "snapshot", cmd_snapshot, "store the newest part of a recording, which goes on" },
 	{ "ls", cmd_ls, "list stores, or the processes and threads of one store" },
 	{ "info", cmd_info, "summarise a store: instructions, references, bytes, losses" },
 	{ "dump", cmd_dump, "print references, blocks, events, segments, code or the log" },

@@ -260,12 +260,14 @@ static void next_chunk_absent(struct tls *t, const struct adept_position *at, u3
 static void drop_chunk(struct tls *t, const struct adept_position *at, u32 have)
 {
 	struct adept_chunk *c = &t->ring->chunk[t->ring->head % layout()->nchunks];
-	u64 fill = t->pp - t->chunk_base;
+	u64 fill = t->pp - t->chunk_base, seq = c->seq + 1;
 
 	c->dropped_chunks++;
 	c->dropped_bytes += fill;
+	/* First: a reader that copies the chunk meanwhile notices that its use has changed. */
+	__atomic_store_n(&c->seq, seq, __ATOMIC_RELEASE);
 	reuse_chunk(t, have, 1);
-	chunk_begin(t, at, c->seq + 1);
+	chunk_begin(t, at, seq);
 }
 
 /* Read the fs base, which wrfsbase changes without a system call, if the kernel has FSGSBASE. */

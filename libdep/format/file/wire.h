@@ -188,7 +188,14 @@ struct dep_wire_last {
 	u64 chunks, bytes;	/* dropped because of the bounds */
 	u32 processes, threads;	/* number that ended and are not in the store */
 	u32 fixed, rows;
+	/* as in struct dep_kept; absent in older stores */
+	u64 kept_ns, kept_realtime_ns, value;
+	u32 reason, tid;
+	char what[64];		/* DEP_KEEP_TEXT bytes */
 };
+
+/* Minimum of dep_wire_last.fixed. */
+#define DEP_LAST_FIXED	offsetof(struct dep_wire_last, kept_ns)
 
 struct dep_wire_last_thread {
 	u32 serial, pad;

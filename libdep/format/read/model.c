@@ -413,15 +413,24 @@ static int add_last(struct dep_model *m, const struct dep_log_entry *fr)
 	struct dep_wire_last w;
 	u32 i;
 
-	if (!dep_log_payload(fr, &w, sizeof(w), sizeof(w)) || w.fixed < sizeof(w) ||
+	if (!dep_log_payload(fr, &w, sizeof(w), DEP_LAST_FIXED) || w.fixed < DEP_LAST_FIXED ||
 	    !rows_fit(fr, w.fixed, w.rows, sizeof(*row)))
 		return 0;
+	/* An older frame is shorter, and its rows follow it: set the newer members to 0. */
+	if (w.fixed < sizeof(w))
+		memset((u8 *)&w + w.fixed, 0, sizeof(w) - w.fixed);
 	m->is_last = true;
 	m->last = (struct dep_last){
 		.max_bytes = w.max_bytes, .max_ns = w.max_ns, .from_ns = w.from_ns,
 		.from_timestamp = w.from_timestamp, .chunks = w.chunks, .bytes = w.bytes,
 		.processes = w.processes, .threads = w.threads,
+		.kept = {
+			.at_ns = w.kept_ns, .realtime_ns = w.kept_realtime_ns, .value = w.value,
+			.reason = w.reason < DEP_KEEP_REASONS ? w.reason : DEP_KEEP_UNKNOWN,
+			.tid = w.tid,
+		},
 	};
+	memcpy(m->last.kept.what, w.what, sizeof(w.what) - 1);
 	row = (const void *)((const u8 *)fr->payload + w.fixed);
 	for (i = 0; i < w.rows; i++, row++) {
 		t = dep_table_of(&m->last_threads, sizeof(*t), row->serial);

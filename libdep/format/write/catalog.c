@@ -51,7 +51,8 @@ static const char schema[] =
 	" since_ns INTEGER, text TEXT);"
 	"CREATE TABLE last(max_bytes INTEGER, max_ns INTEGER, from_ns INTEGER,"
 	" from_timestamp INTEGER, chunks INTEGER, bytes INTEGER, processes INTEGER,"
-	" threads INTEGER);"
+	" threads INTEGER, kept_ns INTEGER, kept_realtime_ns INTEGER, reason TEXT,"
+	" value INTEGER, tid INTEGER, what TEXT);"
 	"CREATE TABLE last_threads(thread INTEGER, first INTEGER, chunks INTEGER,"
 	" bytes INTEGER);";
 
@@ -230,6 +231,12 @@ static void put_last(struct insert *in, struct dep_store *s)
 	number(in, l.bytes);
 	number(in, l.processes);
 	number(in, l.threads);
+	number(in, l.kept.at_ns);
+	number(in, l.kept.realtime_ns);
+	text(in, dep_keep_name(l.kept.reason));
+	number(in, l.kept.value);
+	number(in, l.kept.tid);
+	text(in, l.kept.what);
 	row_done(in);
 }
 
@@ -260,7 +267,7 @@ static const struct {
 	{ "INSERT INTO loss VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", put_loss },
 	{ "INSERT INTO verdict VALUES(?,?,?)", put_verdict },
 	{ "INSERT INTO defects VALUES(?,?,?,?,?,?)", put_defects },
-	{ "INSERT INTO last VALUES(?,?,?,?,?,?,?,?)", put_last },
+	{ "INSERT INTO last VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)", put_last },
 	{ "INSERT INTO last_threads VALUES(?,?,?,?)", put_last_threads },
 };
 

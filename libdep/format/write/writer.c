@@ -354,6 +354,8 @@ int dep_writer_last(struct dep_writer *w, const struct dep_last *last)
 		.from_timestamp = last->from_timestamp, .chunks = last->chunks,
 		.bytes = last->bytes, .processes = last->processes, .threads = last->threads,
 		.fixed = sizeof(r), .rows = (u32)last->nthreads,
+		.kept_ns = last->kept.at_ns, .kept_realtime_ns = last->kept.realtime_ns,
+		.value = last->kept.value, .reason = last->kept.reason, .tid = last->kept.tid,
 	};
 	struct dep_wire_last_thread *row = calloc(last->nthreads + 1, sizeof(*row));
 	size_t i;
@@ -361,6 +363,7 @@ int dep_writer_last(struct dep_writer *w, const struct dep_last *last)
 
 	if (!row)
 		return dep_fail(-ENOMEM, "threads");
+	memcpy(r.what, last->kept.what, sizeof(r.what));
 	for (i = 0; i < last->nthreads; i++)
 		row[i] = (struct dep_wire_last_thread){
 			.serial = last->thread[i].thread, .first = last->thread[i].first,

@@ -260,6 +260,38 @@ int dep_writer_close(struct dep_writer *w, const struct dep_ending *ending)
 	return 0;
 }
 
+/* There is no store for a snapshot. */
+int dep_writer_create(struct dep_writer **w, const char *dir, const struct dep_meta *meta,
+		      int compress_level)
+{
+	(void)w;
+	(void)dir;
+	(void)meta;
+	(void)compress_level;
+	return -ENOSYS;
+}
+
+void dep_writer_discard(struct dep_writer *w)
+{
+	(void)w;
+}
+
+int dep_writer_segment(struct dep_writer *w, uint32_t thread, const struct adept_chunk *chunk,
+		       const void *body)
+{
+	(void)w;
+	(void)thread;
+	(void)chunk;
+	(void)body;
+	return -ENOSYS;
+}
+
+int dep_store_remove(const char *dir)
+{
+	(void)dir;
+	return -ENOSYS;
+}
+
 /* There is no store to resume. */
 int dep_writer_resume(struct dep_writer **w, const char *dir, int compress_level,
 		      int (*descriptors)(void *arg, const void *data, size_t size), void *arg,

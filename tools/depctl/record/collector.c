@@ -24,6 +24,7 @@
 #include "libdep/format/write/store_writer.h"
 #include "tools/depctl/depctl.h"
 #include "recorder.h"
+#include "snapshots.h"
 
 struct record {
 	struct record_options o;
@@ -44,6 +45,9 @@ struct record {
 	bool privileged;	/* the command runs unrecorded because it has privileges */
 	bool child_ended, warned_waiting, warned_failed;
 	uint64_t ended_ns;
+	char cwd[PATH_MAX];
+	struct dep_meta meta;
+	struct snapshots snapshots;
 	uint64_t kept_ns;	/* with --last: time at the end of which nothing was dropped */
 	int status;		/* wait() status of the command; -1: not known */
 };
@@ -58,11 +62,12 @@ static uint64_t clock_ns(clockid_t clock)
 
 static int make_store(struct record *r)
 {
-	char cwd[PATH_MAX];
-	struct dep_meta meta = {
+	int ret, level;
+
+	r->meta = (struct dep_meta){
 		.argc = r->o.argc,
 		.argv = r->o.argv,
-		.cwd = record_cwd(r->o.pid, cwd, sizeof(cwd)) ? cwd : "?",
+		.cwd = record_cwd(r->o.pid, r->cwd, sizeof(r->cwd)) ? r->cwd : "?",
 		.aslr = record_aslr(&r->o),
 		.session_flags = r->o.flags,
 		.chunk_size = r->session.layout.chunk_size,
@@ -74,12 +79,10 @@ static int make_store(struct record *r)
 		.shared = r->o.shared,
 		.group = r->o.group,
 	};
-	int ret, level;
-
 	if (!*r->dir)
 		return 0;
 	level = r->o.level ? r->o.level : r->o.temporary ? DEP_LEVEL_QUICK : 0;
-	ret = dep_writer_create(&r->writer, r->dir, &meta, level);
+	ret = dep_writer_create(&r->writer, r->dir, &r->meta, level);
 	r->made = !ret;
 	if (ret == -EEXIST)
 		warn("%s exists already; choose another name with -o, or remove it", r->dir);
@@ -148,6 +151,8 @@ static int tick(void *arg)
 
 	if (listen_to_depctl(r))
 		return 1;
+	if (r->o.last_bytes)
+		snapshots_tick(&r->snapshots);
 	dep_collector_status(r->collector, &st);
 	/* Another depctl has detached from the process. */
 	if (r->o.pid && !r->child_ended && st.processes && !st.live_processes)
@@ -249,7 +254,13 @@ static int prepare(struct record *r)
 	else if (r->no_module)
 		dep_collector_message(r->collector, "the kernel module is not used: %s",
 				      r->no_module);
-	return ret;
+	if (ret || !r->o.last_bytes)
+		return ret;
+	r->snapshots = (struct snapshots){
+		.o = &r->o, .dir = r->dir, .meta = &r->meta, .collector = r->collector,
+	};
+	snapshots_begin(&r->snapshots, &r->session);
+	return 0;
 }
 
 /* Is the store to be kept?  Yes if it is not known how the command ended. */
@@ -260,12 +271,34 @@ static bool is_wanted(const struct record *r)
 	return r->o.keep_if == KEEP_FAILURE && WEXITSTATUS(r->status);
 }
 
+/* With --last: the reason why the store is kept. */
+static void give_reason(struct record *r)
+{
+	struct dep_kept why = {
+		.reason = DEP_KEEP_ENDED, .at_ns = clock_ns(CLOCK_MONOTONIC),
+		.realtime_ns = clock_ns(CLOCK_REALTIME),
+	};
+
+	if (r->status >= 0 && WIFEXITED(r->status)) {
+		why.reason = DEP_KEEP_EXIT;
+		why.value = (uint64_t)WEXITSTATUS(r->status);
+	} else if (r->status >= 0 && WIFSIGNALED(r->status)) {
+		why.reason = DEP_KEEP_SIGNAL;
+		why.value = (uint64_t)WTERMSIG(r->status);
+	}
+	dep_collector_why(r->collector, &why);
+}
+
 /* End the recording and complete the store.  Return: 0 or a negative errno. */
 static int finish(struct record *r)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int ret = 0;
 
+	if (r->o.last_bytes) {
+		snapshots_end(&r->snapshots);
+		give_reason(r);
+	}
 	r->removed = r->made && !is_wanted(r);
 	if (r->removed)
 		dep_collector_drop_last(r->collector);

@@ -24,6 +24,7 @@ struct record_options {
 	uint64_t last_ns;	/* with @last_bytes: and not older than this; 0: no limit */
 	/* keep the store always, or only if the command fails (or is killed), or is killed */
 	enum keep_if { KEEP_ALWAYS, KEEP_FAILURE, KEEP_CRASH } keep_if;
+	uint32_t snapshots;	/* with @last_bytes: most snapshots of triggers */
 	uint32_t flags;		/* ADEPT_S_* */
 	int level;
 	bool temporary;		/* the store is deleted at the end, so it is compressed quickly */

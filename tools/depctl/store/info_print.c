@@ -141,6 +141,14 @@ static void kept_json(struct json *j, const struct dep_last *l)
 	json_u64(j, "dropped_bytes", l->bytes);
 	json_u64(j, "dropped_threads", l->threads);
 	json_u64(j, "dropped_processes", l->processes);
+	json_object(j, "kept");
+	json_str(j, "reason", dep_keep_name(l->kept.reason));
+	json_big(j, "at_ns", l->kept.at_ns);
+	json_big(j, "realtime_ns", l->kept.realtime_ns);
+	json_u64(j, "value", l->kept.value);
+	json_u64(j, "tid", l->kept.tid);
+	json_str(j, "what", l->kept.what);
+	json_close(j, '}');
 	json_array(j, "threads");
 	for (i = 0; i < l->nthreads; i++) {
 		json_object(j, NULL);
@@ -206,6 +214,20 @@ static void print_json(struct info *f)
 	json_line(&j);
 }
 
+static void print_reason(struct info *f, const struct dep_kept *k, uint64_t start)
+{
+	char text[KEEP_TEXT];
+
+	if (!k->reason)
+		return;
+	keep_text(k, text);
+	out_printf(&f->out, "kept:      at %.3f s: ",
+		   k->at_ns > start ? (double)(k->at_ns - start) / 1e9 : 0);
+	/* The store may come from anyone: print its text as data. */
+	out_plain(&f->out, text);
+	out_text(&f->out, "\n");
+}
+
 /* What --last kept: "last:      64.00 MiB; dropped 1.20 GiB before 12.345 s" */
 static void print_kept(struct info *f)
 {
@@ -215,6 +237,7 @@ static void print_kept(struct info *f)
 
 	if (!f->kept_last)
 		return;
+	print_reason(f, &l->kept, start);
 	out_printf(&f->out, "last:      %s", human_size(l->max_bytes, a));
 	if (l->max_ns)
 		out_printf(&f->out, ", %llu s", (unsigned long long)l->max_ns / 1000000000);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A chunk in the memory of the collector, shared by a window (window.h) and the snapshots that have
+ * the chunk (snapshot_store.h). Whoever drops the last reference frees it.
+ */
+#ifndef ADEPT_COLLECT_KEPT_CHUNK_H
+#define ADEPT_COLLECT_KEPT_CHUNK_H
+
+#include <stdbool.h>
+
+#include "libdep/abi/session_file.h"
+
+/** struct dep_moment - one moment in the time of the monotonic clock and in TSC ticks */
+struct dep_moment {
+	u64 ns, timestamp;
+};
+
+struct dep_kept_chunk {
+	struct dep_kept_chunk *next;	/* in the window, or among the window's spare memory */
+	size_t size;		/* bytes of memory with this header */
+	u32 refs;
+	u32 thread;		/* serial */
+	bool mapped;
+	struct dep_moment added;
+	struct adept_chunk chunk;
+	u8 body[];
+};
+
+/** dep_kept_new() - allocate a chunk of @size bytes with its header; NULL without memory */
+struct dep_kept_chunk *dep_kept_new(size_t size);
+/** dep_kept_memory() - bytes of memory for a chunk with @fill bytes */
+size_t dep_kept_memory(u32 fill);
+
+static inline void dep_kept_get(struct dep_kept_chunk *k)
+{
+	__atomic_fetch_add(&k->refs, 1, __ATOMIC_RELAXED);
+}
+
+/** dep_kept_last() - drop a reference; true if it was the last one: the caller has the memory */
+static inline bool dep_kept_last(struct dep_kept_chunk *k)
+{
+	return __atomic_fetch_sub(&k->refs, 1, __ATOMIC_ACQ_REL) == 1;
+}
+
+void dep_kept_free(struct dep_kept_chunk *k);
+/** dep_kept_put() - drop a reference, and free the chunk if it was the last one */
+void dep_kept_put(struct dep_kept_chunk *k);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The descriptors of a recording with --last, in the order in which they were admitted.
+ *
+ * They are in batches. A batch only grows while nobody else has a reference to it, so the snapshots
+ * that share it read it without a lock. A descriptor is never split.
+ */
+#ifndef ADEPT_COLLECT_KEPT_DESCRIPTORS_H
+#define ADEPT_COLLECT_KEPT_DESCRIPTORS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "libdep/abi/types.h"
+
+/** struct dep_batch - descriptors of one process */
+struct dep_batch {
+	u32 refs;
+	u32 process;		/* serial */
+	size_t size, room;	/* bytes used, and allocated, of @data */
+	u8 data[];
+};
+
+struct dep_batches {
+	struct dep_batch **row;
+	size_t n, room;
+	u64 bytes;		/* of all descriptors; any thread may read it */
+};
+
+/** dep_batches_add() - append a copy of whole descriptors of process @process; 0 or -ENOMEM */
+int dep_batches_add(struct dep_batches *b, u32 process, const u8 *data, size_t size);
+/** dep_batches_forget() - drop all descriptors of process @process, which nobody needs any more */
+void dep_batches_forget(struct dep_batches *b, u32 process);
+/** dep_batches_share() - make @copy, with a reference to each batch; 0 or -ENOMEM */
+int dep_batches_share(const struct dep_batches *b, struct dep_batches *copy);
+/** dep_batches_drop() - drop all references, and free @b's table */
+void dep_batches_drop(struct dep_batches *b);
+void dep_batch_put(struct dep_batch *batch);
+
+#endif

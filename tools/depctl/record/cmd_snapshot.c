@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* depctl snapshot: store what a recording with --last has now, while it goes on. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libdep/attach/session.h"
+#include "tools/depctl/common/output.h"
+#include "tools/depctl/depctl.h"
+#include "snapshot_socket.h"
+
+struct snapshot {
+	const char *of;		/* argument: a process id or a store */
+	const char *dir;	/* argument of -o, or NULL */
+	bool quiet;
+};
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "DIR", 0, "Create the store in directory DIR (default: the name of the "
+	  "recording's store, with the next free number)", 1 },
+	{ "quiet", 'q', NULL, 0, "Print only errors", 1 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct snapshot *s = state->input;
+
+	switch (key) {
+	case 'o':
+		if (!*arg)
+			argp_error(state, "-o needs the name of a directory to create");
+		s->dir = arg;
+		return 0;
+	case 'q':
+		s->quiet = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (s->of)
+			argp_error(state, "only one PID or STORE can be given");
+		s->of = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!s->of)
+			argp_error(state, "a snapshot of which process or store?");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	options, parse, "PID\nSTORE",
+	"Store what a recording with --last has now, while it goes on.\v"
+	"PID is a recorded process; STORE is the store of the recording.",
+	NULL, NULL, NULL,
+};
+
+static bool is_pid(const char *s)
+{
+	return *s && s[strspn(s, "0123456789")] == '\0';
+}
+
+/* Connect to the recorder. *@owner: its user. Return: a descriptor, or -1 after a message. */
+static int find_recorder(const struct snapshot *s, uid_t *owner)
+{
+	bool pid = is_pid(s->of);
+	char path[32];
+	struct dep_why why;
+	struct stat st;
+	dev_t dev;
+	ino_t ino;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%.16s", s->of);
+	if (stat(pid ? path : s->of, &st)) {
+		warn("%s: %s", s->of, pid ? "there is no such process" : strerror(errno));
+		return -1;
+	}
+	*owner = st.st_uid;
+	dev = st.st_dev;
+	ino = st.st_ino;
+	if (pid && dep_session_number((pid_t)atoi(s->of), &dev, &ino, &why)) {
+		warn("%s", why.text);
+		return -1;
+	}
+	fd = snapshot_connect(pid ? "session" : "store", dev, ino);
+	if (fd < 0)
+		warn("%s: no recording with --last by `depctl record' or `depctl attach' can be "
+		     "reached: %s", s->of, strerror(-fd));
+	return fd;
+}
+
+/* The recorder has another working directory. */
+static int make_absolute(const char *dir, char *path, size_t size)
+{
+	char cwd[PATH_MAX];
+	int n;
+
+	if (*dir != '/' && !getcwd(cwd, sizeof(cwd)))
+		return -errno;
+	n = snprintf(path, size, "%s%s%s", *dir == '/' ? "" : cwd, *dir == '/' ? "" : "/", dir);
+	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+static int ask(int fd, const struct snapshot_request *q, struct snapshot_response *r)
+{
+	ssize_t n;
+
+	if (send(fd, q, sizeof(*q), MSG_NOSIGNAL) != sizeof(*q))
+		return -errno;
+	do
+		n = recv(fd, r, sizeof(*r), 0);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	if (n != sizeof(*r))
+		return -ECONNRESET;
+	r->error[sizeof(r->error) - 1] = r->dir[sizeof(r->dir) - 1] = '\0';
+	return 0;
+}
+
+static void print(const struct snapshot_response *r)
+{
+	char raw[16], stored[16], *dir = quote_command(1, (char *[]){ (char *)r->dir });
+
+	printf("%s: %u thread%s, %s, %s stored", dir ? dir : "?", r->threads,
+	       r->threads == 1 ? "" : "s", human_size(r->raw_bytes, raw),
+	       human_size(r->stored_bytes, stored));
+	if (r->kept_ns)
+		printf("; nothing is missing in the last %.2f s\n", (double)r->kept_ns / 1e9);
+	else
+		printf("; nothing is missing\n");
+	free(dir);
+}
+
+int cmd_snapshot(int argc, char **argv)
+{
+	struct snapshot_request q = { .magic = SNAPSHOT_MAGIC };
+	struct snapshot_response r = { 0 };
+	struct snapshot s = { 0 };
+	uid_t owner;
+	int fd, err;
+
+	parse_args(&argp, argc, argv, 0, &s);
+	err = s.dir ? make_absolute(s.dir, q.dir, sizeof(q.dir)) : 0;
+	if (err) {
+		warn("%s: %s", s.dir, strerror(-err));
+		return EXIT_FAILURE;
+	}
+	fd = find_recorder(&s, &owner);
+	if (fd < 0)
+		return EXIT_FAILURE;
+	/* The recorder of a process of this user can be root's. */
+	if (!snapshot_peer_is(fd, owner) && !snapshot_peer_is(fd, geteuid()))
+		err = -EPERM;
+	else
+		err = ask(fd, &q, &r);
+	close(fd);
+	if (err == -ECONNRESET)
+		warn("%s: its recorder refuses: it belongs to another user, or the recording has "
+		     "ended", s.of);
+	else if (err)
+		warn("%s: its recorder cannot be asked: %s", s.of, strerror(-err));
+	else if (r.err)
+		warn("no snapshot was made: %s", *r.error ? r.error : strerror(-r.err));
+	else if (!s.quiet)
+		print(&r);
+	return err || r.err ? EXIT_FAILURE : EXIT_SUCCESS;
+}
