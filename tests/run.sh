@@ -197,6 +197,7 @@ suite attach 300 bash tests/attach.sh
 suite attach-record 300 bash tests/attach_record.sh
 suite last 300 bash tests/last.sh
 suite snapshot 300 bash tests/snapshot.sh
+suite triggers 300 bash tests/triggers.sh
 suite detach 300 bash tests/detach.sh
 suite pause 300 bash tests/pause.sh
 suite attach-store 300 bash tests/attach_store.sh

@@ -112,6 +112,38 @@ static inline const char *adept_log_area_name(u32 area)
 	return (const char *)0;
 }
 
+#define ADEPT_TRIGGERS		8u
+#define ADEPT_TRIGGER_GLOB	56u
+#define ADEPT_TRIGGER_PLACES	32u
+
+/**
+ * struct adept_triggers - functions whose calls ask the collector for a snapshot
+ *
+ * @of:		@glob has * and ?; a function in the dynamic symbols of any file, of which a name
+ *		matches, is watched. Empty: no trigger. @slow_ns: 0: each call is reported; else
+ *		those that take at least this long, when they return
+ * @dev, @inode: file with further functions, numbered as in struct adept_desc_map
+ * @place:	@nplaces functions of that file: their offset in it, and the number of the trigger
+ */
+struct adept_triggers {
+	struct {
+		u64 slow_ns;
+		char glob[ADEPT_TRIGGER_GLOB];
+	} of[ADEPT_TRIGGERS];
+	u64 dev, inode;
+	u32 nplaces, pad;
+	struct {
+		u64 offset;
+		u32 number, pad;
+	} place[ADEPT_TRIGGER_PLACES];
+};
+
+/*
+ * struct adept_thread.trigger: set by the thread, cleared by the collector.  0: nothing; else 1 +
+ * the number of the trigger, and in the bits from 8 on how long the call took, in microseconds.
+ */
+#define ADEPT_TRIGGER_BITS	8u
+
 /**
  * struct adept_session - first page of the session file
  *
@@ -176,6 +208,9 @@ struct adept_session {
 	/* descriptors lost: no collector, or no exit ids left in the domain */
 	u32 lost_descriptors;
 	u32 unwanted_children;	/* children not recorded because of ADEPT_S_NO_CHILDREN */
+	u32 unused;
+	/* constant, as the fields up to @reserved */
+	struct adept_triggers triggers;
 };
 
 #define ADEPT_OWNER_DIED	0x40000000u	/* FUTEX_OWNER_DIED */
@@ -415,7 +450,7 @@ struct adept_thread {
 	char name[ADEPT_THREAD_NAME];	/* name as returned by PR_GET_NAME; set by the thread */
 	/* word that the kernel clears when the thread ends; 0: none, or not known */
 	u64 tid_address;
-	u64 reserved;
+	u64 trigger;		/* ADEPT_TRIGGER_BITS */
 	struct adept_chunk chunk[ADEPT_MAX_CHUNKS];
 } __attribute__((aligned(ADEPT_PAGE)));
 

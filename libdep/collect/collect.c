@@ -400,6 +400,16 @@ bool dep_collector_saved(struct dep_collector *c, struct dep_save_result *result
 	return true;
 }
 
+bool dep_collector_triggered(struct dep_collector *c, struct dep_kept *kept)
+{
+	if (!c->ntriggered)
+		return false;
+	*kept = c->triggered[0];
+	memmove(&c->triggered[0], &c->triggered[1],
+		--c->ntriggered * sizeof(c->triggered[0]));
+	return true;
+}
+
 void dep_collector_why(struct dep_collector *c, const struct dep_kept *kept)
 {
 	c->why = *kept;

@@ -59,6 +59,9 @@ struct dep_session {
 int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 nprocs, u32 nthreads,
 		       u64 give_up_ns);
 
+/** dep_session_watch() - set the triggers of a session, before a process is put into it */
+void dep_session_watch(struct dep_session *s, const struct adept_triggers *t);
+
 /* value of @charge: the file system user ID of the calling thread */
 #define DEP_CHARGE_SELF	((uid_t)-1)
 
@@ -332,6 +335,8 @@ const char *dep_collector_error(const struct dep_collector *c);
 int dep_collector_save(struct dep_collector *c, const struct dep_save *save);
 /** dep_collector_saved() - true once, when a snapshot is done */
 bool dep_collector_saved(struct dep_collector *c, struct dep_save_result *result);
+/** dep_collector_triggered() - true if a thread has met a trigger; @kept receives which */
+bool dep_collector_triggered(struct dep_collector *c, struct dep_kept *kept);
 /** dep_collector_why() - say why dep_collector_finish() will store what is kept */
 void dep_collector_why(struct dep_collector *c, const struct dep_kept *kept);
 

@@ -83,6 +83,8 @@ struct dep_collector {
 	bool unwanted;		/* do not store what @window has */
 	struct dep_snapshot *snapshot;	/* not done yet, or NULL */
 	struct dep_kept why;	/* as of dep_collector_why() */
+	struct dep_kept triggered[ADEPT_TRIGGERS];	/* not taken by dep_collector_triggered() */
+	u32 ntriggered;
 	/* the process whose last chunks are being taken; as in struct dep_job */
 	u32 last_of;
 	struct dep_exec_ops ops;

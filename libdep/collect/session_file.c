@@ -107,6 +107,12 @@ int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 npro
 				      give_up_ns);
 }
 
+void dep_session_watch(struct dep_session *s, const struct adept_triggers *t)
+{
+	s->layout.triggers = *t;
+	s->map->triggers = *t;
+}
+
 int dep_session_create_for(struct dep_session *s, uid_t charge, u32 flags, u64 ring_size,
 			   u32 nprocs, u32 nthreads, u64 give_up_ns)
 {

@@ -293,11 +293,36 @@ static bool take_chunk(struct dep_collector *c, u32 slot)
 	return true;
 }
 
+/* Take the trigger that a thread has met. The thread can write anything there. */
+static void take_trigger(struct dep_collector *c, u32 slot)
+{
+	struct adept_thread *sh = shared(c, slot);
+	const struct adept_triggers *g = &c->s->layout.triggers;
+	struct dep_kept *k;
+	u64 word;
+	u32 number;
+
+	if (!load(&sh->trigger))
+		return;
+	word = __atomic_exchange_n(&sh->trigger, 0, __ATOMIC_ACQUIRE);
+	number = (u32)(word & ((1u << ADEPT_TRIGGER_BITS) - 1)) - 1;
+	if (number >= ADEPT_TRIGGERS || !*g->of[number].glob || c->ntriggered == ADEPT_TRIGGERS)
+		return;
+	k = &c->triggered[c->ntriggered++];
+	*k = (struct dep_kept){ .reason = DEP_KEEP_CALL, .tid = c->threads[slot].tid };
+	if (g->of[number].slow_ns) {
+		k->reason = DEP_KEEP_SLOW;
+		k->value = (word >> ADEPT_TRIGGER_BITS) * 1000;
+	}
+	memcpy(k->what, g->of[number].glob, sizeof(g->of[number].glob));
+}
+
 /* Queue all published chunks of a slot. Return: false without memory; *did: queued some. */
 static bool take_chunks(struct dep_collector *c, u32 slot, bool *did)
 {
 	struct thread_slot *t = &c->threads[slot];
 
+	take_trigger(c, slot);
 	if (c->s->module) {
 		dep_module_chunks_take(c, slot, did);
 		return true;

@@ -87,6 +87,11 @@ _depctl_record()
 		mapfile -t COMPREPLY < <(compgen -W "always failure crash" -- "$cur")
 		return
 		;;
+	--on-perf)
+		mapfile -t COMPREPLY < <(compgen -W "page-faults:10000 major-faults:100
+			context-switches:10000 cpu-migrations:100" -- "$cur")
+		return
+		;;
 	--ring-size | --max-size)
 		mapfile -t COMPREPLY < <(compgen -W "1M 4M 16M 64M 1G" -- "$cur")
 		return
@@ -107,6 +112,7 @@ _depctl_record()
 		case $w in
 		--) i=$((i + 1)) ;;
 		-o | --output | --on-full | --ring-size | --max-size | --last | --keep-if | --level | \
+			--on-call | --on-slow | --on-perf | --snapshots | \
 			--transport | \
 			--socket | --new-since | --print-suppressions | --suppressions | \
 			--baseline | --report | --error-exitcode | -j | --jobs)
@@ -126,6 +132,7 @@ _depctl_record()
 	if [[ $cur == -* ]]; then
 		[[ " ${COMP_WORDS[*]} " != *" --races "* ]] || races=$_depctl_races_options
 		mapfile -t COMPREPLY < <(compgen -W "--output= --share --ring-size= --max-size= --last= --keep-if=
+			--on-call= --on-slow= --on-perf= --snapshots=
 			--on-full= --level= --transport= --alone --socket= --null --no-record --self-check
 			--keep-translations --strict --no-follow --children= --no-functions --no-aslr --quiet --races
 			--help $races" -- "$cur")
@@ -181,8 +188,8 @@ _depctl()
 		fi
 		return
 		;;
-	attach) options="--output --for --last --burst --children --background --alone --socket --quiet
-		--dry --json --help" ;;
+	attach) options="--output --for --last --on-call= --on-slow= --on-perf= --snapshots= --burst
+		--children --background --alone --socket --quiet --dry --json --help" ;;
 	detach) options="--session --socket --quiet --help" ;;
 	pause | resume) options="--socket --quiet --help" ;;
 	snapshot) options="--output --quiet --help" ;;

@@ -91,6 +91,8 @@ struct sig_pending {
 	u8 info[128];		/* siginfo_t */
 };
 
+#define SLOW_CALLS	8u
+
 struct tls {
 	u64 self;
 	u64 app_r15;
@@ -153,6 +155,13 @@ struct tls {
 	/* 1: ring_put_thread_end() has written an end event at the record pointer */
 	u32 marked;
 	u32 strict;		/* 1: the thread is in seccomp's strict mode (os/seccomp.c) */
+	/* calls under way of functions of triggers, innermost last (record/triggers.c) */
+	struct {
+		u64 sp;		/* at the function's entry */
+		u64 since_ns;
+		u32 number;	/* of the trigger */
+	} slow[SLOW_CALLS];
+	u32 nslow;
 };
 
 /* The kernel module and recovery access these fields by their ADEPT_GS_* indices. */

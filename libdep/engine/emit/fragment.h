@@ -19,6 +19,8 @@ struct frag;
 #define X_LINK		0x80	/* exit of a call stub or landing stub: continues at target */
 /* exit of a hooked function's entry whose return address is unknown */
 #define X_SITE		0x81
+/* exit at the beginning of a fragment, taken always: a function of a trigger begins or returns */
+#define X_WATCH		0x82
 
 enum exit_call {
 	CALL_NONE,
@@ -45,7 +47,7 @@ struct exit {
 	u16 reclen;
 	u8 ninsns;
 	u8 nstores;
-	u8 kind;		/* enum adept_exit_kind, X_LINK or X_SITE */
+	u8 kind;		/* enum adept_exit_kind, X_LINK, X_SITE or X_WATCH */
 	u8 call;		/* enum exit_call */
 };
 

@@ -13,6 +13,8 @@
 #define MAX_DYNAMIC	512u
 #define MAX_CHAIN	4096u	/* maximal number of symbols examined in one hash bucket */
 #define MAX_NAME	64u
+#define MAX_ANY_NAME	256u	/* names in hooks_each_elf() */
+#define MAX_SYMBOLS	(1u << 20)
 
 struct image {
 	u64 lo, hi;		/* address range that the image's PT_LOAD segments cover */
@@ -197,5 +199,67 @@ void hooks_scan_elf(u64 base, const char *names, void (*found)(void *arg, u64 pc
 			search_gnu_hash(&m, &s);
 		else if (m.hash)
 			search_hash(&m, &s);
+	}
+}
+
+/* Number of symbols by the GNU hash table: the end of the chain with the highest number. */
+static u32 count_gnu_hash(const struct image *m)
+{
+	struct { u32 nbuckets, first, nbloom, shift; } h;
+	u64 buckets, chains;
+	u32 top = 0, n, hash;
+
+	if (!read_at(m, m->gnu_hash, &h, sizeof(h)) || h.nbuckets > MAX_SYMBOLS)
+		return 0;
+	buckets = m->gnu_hash + sizeof(h) + 8ull * h.nbloom;
+	chains = buckets + 4ull * h.nbuckets;
+	for (u32 i = 0; i < h.nbuckets; i++) {
+		if (!read_at(m, buckets + 4ull * i, &n, 4))
+			return 0;
+		if (n > top)
+			top = n;
+	}
+	if (!top || top < h.first)
+		return 0;
+	for (; top < MAX_SYMBOLS; top++)
+		if (!read_at(m, chains + 4ull * (top - h.first), &hash, 4) || hash & 1)
+			break;
+	return top + 1;
+}
+
+static u32 count_symbols(const struct image *m)
+{
+	u32 h[2];
+
+	if (m->gnu_hash)
+		return count_gnu_hash(m);
+	if (!m->hash || !read_at(m, m->hash, h, sizeof(h)))
+		return 0;
+	return h[1] < MAX_SYMBOLS ? h[1] : MAX_SYMBOLS;
+}
+
+void hooks_each_elf(u64 base, void (*found)(void *arg, u64 pc, const char *name), void *arg)
+{
+	struct image m = { 0 };
+	char name[MAX_ANY_NAME];
+	Elf64_Sym sym;
+	u64 len;
+	u32 n;
+
+	if (!read_segments(&m, base) || !read_dynamic(&m))
+		return;
+	n = count_symbols(&m);
+	for (u32 i = 0; i < n; i++) {
+		if (!read_at(&m, m.symbols + (u64)i * sizeof(sym), &sym, sizeof(sym)))
+			return;
+		if (ELF64_ST_TYPE(sym.st_info) != STT_FUNC || sym.st_shndx == SHN_UNDEF ||
+		    sym.st_name >= m.strings_size)
+			continue;
+		len = m.strings_size - sym.st_name;
+		len = len < sizeof(name) ? len : sizeof(name);
+		if (!read_at(&m, m.strings + sym.st_name, name, len))
+			continue;
+		name[len - 1] = '\0';
+		found(arg, m.bias + sym.st_value, name);
 	}
 }

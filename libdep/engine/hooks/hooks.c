@@ -8,6 +8,8 @@ struct mark {
 	u64 pc;			/* application address; 0: the table slot is free */
 	u8 function;		/* enum dep_function */
 	u8 returns;
+	u8 trigger;		/* 1 + number of the trigger whose function begins here; 0: none */
+	u8 watch_return;	/* a function of a trigger returns here */
 };
 
 /*
@@ -47,7 +49,7 @@ static const struct mark *find(u64 pc)
 
 static int in_use(const struct mark *m)
 {
-	return m->function || m->returns;
+	return m->function || m->returns || m->trigger || m->watch_return;
 }
 
 static void grow(void)
@@ -121,7 +123,7 @@ void hooks_forget_range(u64 start, u64 end)
 			continue;
 		if (m->returns)
 			return_sites_forget(m->pc);
-		m->function = m->returns = 0;
+		m->function = m->returns = m->trigger = m->watch_return = 0;
 	}
 }
 
@@ -142,6 +144,36 @@ int hook_add_return(u64 pc)
 	if (m)
 		m->returns = 1;
 	return m != NULL;
+}
+
+void hook_set_trigger(u64 pc, u8 number)
+{
+	struct mark *m = pc ? add(pc) : NULL;
+
+	if (m && !m->trigger)
+		m->trigger = number + 1;
+}
+
+u8 hook_trigger(u64 pc)
+{
+	return find(pc)->trigger;
+}
+
+int hook_is_watched(u64 pc)
+{
+	const struct mark *m = find(pc);
+
+	return m->trigger || m->watch_return;
+}
+
+int hook_watch_return(u64 pc)
+{
+	struct mark *m = pc ? add(pc) : NULL;
+
+	if (!m || m->watch_return)
+		return 0;
+	m->watch_return = 1;
+	return 1;
 }
 
 u16 hook_argument_regs(u8 function)

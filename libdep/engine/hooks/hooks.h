@@ -25,6 +25,12 @@ struct build;
 void hooks_scan_elf(u64 base, const char *names, void (*found)(void *arg, u64 pc, u8 number),
 		    void *arg);
 
+/**
+ * hooks_each_elf() - call @found for each function in the dynamic symbols of the image at @base
+ * @found: receives the function's name, cut to 255 bytes
+ */
+void hooks_each_elf(u64 base, void (*found)(void *arg, u64 pc, const char *name), void *arg);
+
 /* Functions of hooks.c. */
 /**
  * hooks_scan_module() - hook the functions in a mapped file, before its code runs
@@ -45,6 +51,15 @@ int hook_is_return_site(u64 pc);
 int hook_add_return(u64 pc);
 /** hook_argument_regs() - mask of the registers with the recorded arguments of @function */
 u16 hook_argument_regs(u8 function);
+
+/** hook_set_trigger() - the function at @pc is one of trigger @number; the first one counts */
+void hook_set_trigger(u64 pc, u8 number);
+/** hook_trigger() - 1 + number of the trigger whose function begins at @pc; 0: none */
+u8 hook_trigger(u64 pc);
+/** hook_watch_return() - a function of a trigger returns to @pc; 1 if this was not known yet */
+int hook_watch_return(u64 pc);
+/** hook_is_watched() - whether a function of a trigger begins at @pc, or returns to it */
+int hook_is_watched(u64 pc);
 
 /* Functions of return_sites.c. */
 /** return_sites_emit_check() - emit the check of the return address at a hooked function's entry */

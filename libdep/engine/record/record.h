@@ -121,6 +121,8 @@ void ring_reserve_end(struct tls *t);
 void ring_put_thread_end(struct tls *t, u32 status);
 /** ring_remove_thread_end() - undo ring_put_thread_end() */
 void ring_remove_thread_end(struct tls *t);
+/** ring_wakeup() - wake the collector */
+void ring_wakeup(void);
 /** ring_thread_vanished() - release the slot of another thread that exited without an end event */
 void ring_thread_vanished(struct tls *t);
 /** collector_gone() - whether the collector has ended and no new one is expected to continue */

@@ -31,7 +31,7 @@ static u64 chunk_addr(const struct tls *t, u32 index)
 	return boot.session + adept_chunk_off(layout(), t->slot, index);
 }
 
-static void ring_wakeup(void)
+void ring_wakeup(void)
 {
 	struct adept_session *s = session();
 
@@ -486,6 +486,7 @@ void ring_thread_start(struct tls *t, u32 tid, u32 parent_serial, u64 created_at
 	struct adept_ev_start ev = { tid, parent_serial, created_at, 0 };
 	struct adept_thread *r;
 
+	t->nslow = 0;
 	if (!recording())
 		return;
 	if (!has_slot() || !slots_take(t)) {

@@ -4,7 +4,8 @@
  * code:
  *
  *	call entry:	lea rsp, [rsp+8]	drops a native call's return address
- *	entry:		of a hooked function: check of the return address
+ *	entry:		of a hooked function: check of the return address;
+ *			of a function of a trigger, or its return: an exit that is always taken
  *			instructions, value stores
  *			last exit
  *			side exits: ends of records, for conditional branches
@@ -13,6 +14,7 @@
  */
 #include "translate.h"
 #include "libdep/engine/record/record.h"
+#include "libdep/engine/record/triggers.h"
 #include "libdep/engine/hooks/hooks.h"
 
 static void emit_body(struct build *b)
@@ -67,6 +69,8 @@ static struct frag *emit_fragment(struct build *b, struct arena *a)
 	}
 	if (!b->n)
 		emit_state(b, STATE_ENTRY, 0, X86_NONE, X86_NONE, X86_NONE);
+	else if (hook_is_watched(b->pc))
+		triggers_emit_check(b);
 	else if (b->runs[0].function)
 		return_sites_emit_check(b);
 	emit_body(b);

@@ -23,6 +23,8 @@ int frag_exists(u64 pc, u16 known);
 void frag_insert(struct frag *f);
 /** frag_kill() - remove @f so that no lookup, link or landing stub leads to it; frag_lock held */
 void frag_kill(struct frag *f);
+/** frag_kill_at() - kill all translations of @pc, if it is not 0 */
+void frag_kill_at(u64 pc);
 /**
  * frag_make_return_site() - record that calls of hooked functions return to @pc
  *

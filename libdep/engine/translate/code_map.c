@@ -14,6 +14,7 @@
 #include "code_regions.h"
 #include "mapping_table.h"
 #include "libdep/engine/record/record.h"
+#include "libdep/engine/record/triggers.h"
 #include "libdep/engine/hooks/hooks.h"
 
 #define MAX_REGIONS	1024
@@ -131,6 +132,7 @@ static int lookup_region(u64 pc, struct region *r)
 		record_map(&l);
 	if (base)
 		hooks_scan_module(base, l.start, l.end);
+	triggers_scan_module(base, &l);
 	return 1;
 }
 

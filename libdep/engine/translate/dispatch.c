@@ -4,6 +4,7 @@
 #include "code_map.h"
 #include "libdep/engine/record/record.h"
 #include "libdep/engine/record/safepoint.h"
+#include "libdep/engine/record/triggers.h"
 #include "libdep/engine/hooks/hooks.h"
 
 extern u8 gate_undefined[];
@@ -80,13 +81,15 @@ u8 *dispatch_exit(struct tls *t)
 	if (unlikely(t->pending))
 		return dispatch_resume(t);
 	since = begin();
-	if (x->kind == X_SITE)
+	if (x->kind == X_SITE || (x->kind == X_WATCH && hook_at(x->target)))
 		add_return_site(t->regs[X86_RSP]);
+	if (x->kind == X_WATCH)
+		frag_kill_at(triggers_meet(t, x->target));
 	f = frag_get(x->target, x->mask, x->call != CALL_NONE);
-	if (x->kind != X_SITE)
+	if (x->kind != X_SITE && x->kind != X_WATCH)
 		exit_link(x, x->call == CALL_BY_STUB ? call_stub_direct(x) : f);
 	end(since);
-	return frag_entry(f) + (x->kind == X_SITE ? f->check : 0);
+	return frag_entry(f) + (x->kind == X_SITE || x->kind == X_WATCH ? f->check : 0);
 }
 
 /* Build a landing stub for further indirect branches to the same target, and enter the target. */

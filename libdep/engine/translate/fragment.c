@@ -199,6 +199,17 @@ static void kill_at(u64 pc)
 			frag_kill(f);
 }
 
+void frag_kill_at(u64 pc)
+{
+	u32 at = first_slot(pc);
+	struct frag *f;
+
+	if (!pc)
+		return;
+	while ((f = next_version(pc, &at)))
+		frag_kill(f);
+}
+
 void frag_make_return_site(u64 pc)
 {
 	if (!hook_is_return_site(pc)) {

@@ -146,7 +146,7 @@ void build_scan(struct build *b)
 		 * A hooked function must begin a fragment.  fetch() has already looked up the
 		 * functions of the file.
 		 */
-		if (b->n && hook_at(pc))
+		if (b->n && (hook_at(pc) || hook_trigger(pc)))
 			break;
 		bi->pc = pc;
 		if (x86_decode(&bi->in, bi->raw, (unsigned int)got) <= 0) {

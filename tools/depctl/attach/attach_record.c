@@ -54,6 +54,8 @@ int attach_record(struct record_options *o, pid_t pid)
 		warn("the command line of process %d cannot be read: %s", pid, strerror(-ret));
 		return EXIT_FAILURE;
 	}
+	if (triggers_find(o))
+		return EXIT_FAILURE;
 	ret = record_anywhere(o, NULL, &r);
 	signals_end();
 	return ret || r.failed ? EXIT_FAILURE : EXIT_SUCCESS;

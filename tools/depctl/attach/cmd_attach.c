@@ -15,7 +15,7 @@
 
 enum {
 	OPT_DRY = OPT_JSON + 1, OPT_FOR, OPT_LAST, OPT_BURST, OPT_ALONE, OPT_DEPD, OPT_BACKGROUND,
-	OPT_CHILDREN,
+	OPT_CHILDREN, OPT_ON_CALL, OPT_ON_SLOW, OPT_ON_PERF, OPT_SNAPSHOTS,
 };
 
 struct attach {
@@ -32,6 +32,14 @@ static const struct argp_option options[] = {
 	  "natively", 1 },
 	{ "last", OPT_LAST, "SIZE|TIME", 0, "Keep only the newest SIZE (such as 64M) or TIME (30s, "
 	  "5m) of the recording, in memory, and store it at the end", 1 },
+	{ "on-call", OPT_ON_CALL, "GLOB", 0, "With --last, store a snapshot when a function with "
+	  "such a name is called", 1 },
+	{ "on-slow", OPT_ON_SLOW, "GLOB:TIME", 0, "With --last, store a snapshot when a call of "
+	  "such a function returns after TIME (such as 20ms) or more", 1 },
+	{ "on-perf", OPT_ON_PERF, "EVENT:N", 0, "With --last, store a snapshot after each N events "
+	  "(such as page-faults:10000)", 1 },
+	{ "snapshots", OPT_SNAPSHOTS, "N", 0, "Store at most N snapshots for these reasons "
+	  "(default 10)", 1 },
 	{ "burst", OPT_BURST, "ON/OFF", 0, "Record for the time ON, let the process run natively "
 	  "for the time OFF, and so on; such as 100ms/2s", 1 },
 	{ "children", OPT_CHILDREN, "yes|no", 0, "Record the processes that it creates from now "
@@ -47,9 +55,9 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-static void check_options(const struct attach *a, struct argp_state *state)
+static void check_options(struct attach *a, struct argp_state *state)
 {
-	const struct record_options *o = &a->record;
+	struct record_options *o = &a->record;
 
 	if (a->json && !a->dry)
 		argp_error(state, "--json needs --dry");
@@ -64,6 +72,7 @@ static void check_options(const struct attach *a, struct argp_state *state)
 		argp_error(state, "--last keeps records in a collector of depctl: it excludes "
 			   "--socket");
 	last_check(o, state);
+	triggers_check(o, state);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -92,6 +101,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_CHILDREN:
 		children_parse(&a->record, arg, state);
+		break;
+	case OPT_ON_CALL:
+	case OPT_ON_SLOW:
+		trigger_parse(&a->record, key == OPT_ON_SLOW, arg, state);
+		break;
+	case OPT_ON_PERF:
+		perf_parse(&a->record, arg, state);
+		break;
+	case OPT_SNAPSHOTS:
+		a->record.snapshots = (uint32_t)parse_number(state, "--snapshots", arg, 1, 1000000);
 		break;
 	case OPT_BACKGROUND:
 		a->record.background = true;

@@ -89,7 +89,7 @@ int cmd_record(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	record_options_parse(&o, argc, argv);
-	ret = o.races ? record_races_begin(&races, &o) : 0;
+	ret = o.races ? record_races_begin(&races, &o) : triggers_find(&o);
 	ret = ret ? 1 : record_anywhere(&o, &native, &r);
 	dep_caller_state_free(&native);
 	status = own = exit_status(ret, &r);

@@ -23,6 +23,7 @@
 #include "libdep/format/file/remove.h"
 #include "libdep/format/write/store_writer.h"
 #include "tools/depctl/depctl.h"
+#include "perf_events.h"
 #include "recorder.h"
 #include "snapshots.h"
 
@@ -48,6 +49,7 @@ struct record {
 	char cwd[PATH_MAX];
 	struct dep_meta meta;
 	struct snapshots snapshots;
+	struct perf_counters perf;
 	uint64_t kept_ns;	/* with --last: time at the end of which nothing was dropped */
 	int status;		/* wait() status of the command; -1: not known */
 };
@@ -143,6 +145,18 @@ static bool is_waiting(const struct record *r, const struct dep_collect_status *
 	       clock_ns(CLOCK_MONOTONIC) - r->ended_ns > 1000000000ull && isatty(STDERR_FILENO);
 }
 
+/* With --last: make the snapshots that are due. */
+static void take_snapshots(struct record *r)
+{
+	struct dep_kept kept;
+
+	while (dep_collector_triggered(r->collector, &kept))
+		snapshots_trigger(&r->snapshots, &kept);
+	if (perf_reached(&r->perf, &kept))
+		snapshots_trigger(&r->snapshots, &kept);
+	snapshots_tick(&r->snapshots);
+}
+
 /* Called in each pass of the collector's loop.  Return: 1: stop recording. */
 static int tick(void *arg)
 {
@@ -152,7 +166,7 @@ static int tick(void *arg)
 	if (listen_to_depctl(r))
 		return 1;
 	if (r->o.last_bytes)
-		snapshots_tick(&r->snapshots);
+		take_snapshots(r);
 	dep_collector_status(r->collector, &st);
 	/* Another depctl has detached from the process. */
 	if (r->o.pid && !r->child_ended && st.processes && !st.live_processes)
@@ -229,6 +243,7 @@ static int prepare(struct record *r)
 	ret = make_session(r);
 	if (ret)
 		return ret;
+	dep_session_watch(&r->session, &r->o.triggers);
 	dep_session_guard(&r->session);
 	ret = dep_target_init(&r->target, r->session.map, r->session.fd, &why);
 	if (ret) {
@@ -259,6 +274,7 @@ static int prepare(struct record *r)
 	r->snapshots = (struct snapshots){
 		.o = &r->o, .dir = r->dir, .meta = &r->meta, .collector = r->collector,
 	};
+	r->perf.o = &r->o;
 	snapshots_begin(&r->snapshots, &r->session);
 	return 0;
 }
@@ -296,6 +312,8 @@ static int finish(struct record *r)
 	int ret = 0;
 
 	if (r->o.last_bytes) {
+		take_snapshots(r);
+		perf_end(&r->perf);
 		snapshots_end(&r->snapshots);
 		give_reason(r);
 	}
@@ -355,6 +373,8 @@ static bool wait_for_launch(struct record *r)
 	r->native = m.launched.native;
 	r->privileged = m.launched.privileged;
 	m.launched.why[sizeof(m.launched.why) - 1] = '\0';
+	if (r->o.nperf)
+		perf_begin(&r->perf, m.launched.pid);
 	if (r->native)
 		dep_collector_message(r->collector, "%s runs unrecorded: %s", r->o.argv[0],
 				      m.launched.why);

@@ -12,7 +12,7 @@ enum {
 	OPT_RING_SIZE = 256, OPT_MAX_SIZE, OPT_NULL, OPT_NO_RECORD, OPT_ON_FULL, OPT_SELF_CHECK,
 	OPT_STRICT, OPT_NO_FOLLOW, OPT_NO_ASLR, OPT_LEVEL, OPT_TRANSPORT, OPT_ALONE, OPT_DEPD,
 	OPT_NO_FUNCTIONS, OPT_KEEP_TRANSLATIONS, OPT_RACES, OPT_LIVE, OPT_SHARE,
-	OPT_LAST, OPT_KEEP_IF, OPT_CHILDREN,
+	OPT_LAST, OPT_KEEP_IF, OPT_CHILDREN, OPT_ON_CALL, OPT_ON_SLOW, OPT_ON_PERF, OPT_SNAPSHOTS,
 };
 
 static const struct argp_option options[] = {
@@ -25,6 +25,14 @@ static const struct argp_option options[] = {
 	{ "keep-if", OPT_KEEP_IF, "WHEN", 0, "Keep the store always (default), or remove it at the "
 	  "end unless COMMAND is killed by a signal (crash), or also if its status is not 0 "
 	  "(failure)", 1 },
+	{ "on-call", OPT_ON_CALL, "GLOB", 0, "With --last, store a snapshot when a function with "
+	  "such a name is called", 1 },
+	{ "on-slow", OPT_ON_SLOW, "GLOB:TIME", 0, "With --last, store a snapshot when a call of "
+	  "such a function returns after TIME (such as 20ms) or more", 1 },
+	{ "on-perf", OPT_ON_PERF, "EVENT:N", 0, "With --last, store a snapshot after each N events "
+	  "(such as page-faults:10000)", 1 },
+	{ "snapshots", OPT_SNAPSHOTS, "N", 0, "Store at most N snapshots for these reasons "
+	  "(default 10)", 1 },
 	{ "level", OPT_LEVEL, "N", 0, "Compression level of zstd, 1 to 19", 1 },
 	{ "share", OPT_SHARE, "GROUP", OPTION_ARG_OPTIONAL, "Allow GROUP to read the store, too "
 	  "(without =GROUP: your primary group)", 1 },
@@ -103,6 +111,7 @@ static void check_options(struct record_options *o, struct argp_state *state)
 			   "depctl: it excludes --races, --max-size, --socket, --transport=kmod, "
 			   "--null and --no-record");
 	last_check(o, state);
+	triggers_check(o, state);
 	if (o->last_bytes)
 		o->transport = TRANSPORT_SHM;
 	if (o->keep_if && (o->races || o->socket || o->flags & ADEPT_S_NO_RECORD))
@@ -152,6 +161,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_LAST:
 		last_parse(o, arg, state);
+		break;
+	case OPT_ON_CALL:
+	case OPT_ON_SLOW:
+		trigger_parse(o, key == OPT_ON_SLOW, arg, state);
+		break;
+	case OPT_ON_PERF:
+		perf_parse(o, arg, state);
+		break;
+	case OPT_SNAPSHOTS:
+		o->snapshots = (uint32_t)parse_number(state, "--snapshots", arg, 1, 1000000);
 		break;
 	case OPT_LEVEL:
 		o->level = parse_number(state, "--level", arg, 1, 19);

@@ -14,6 +14,9 @@
 #include "libdep/attach/attach.h"
 #include "tools/depctl/races/races.h"
 
+#define PERF_EVENTS	4u
+#define SNAPSHOTS_DEFAULT 10u
+
 struct burst;
 
 /** struct record_options - the command line of depctl record */
@@ -24,7 +27,14 @@ struct record_options {
 	uint64_t last_ns;	/* with @last_bytes: and not older than this; 0: no limit */
 	/* keep the store always, or only if the command fails (or is killed), or is killed */
 	enum keep_if { KEEP_ALWAYS, KEEP_FAILURE, KEEP_CRASH } keep_if;
-	uint32_t snapshots;	/* with @last_bytes: most snapshots of triggers */
+	uint32_t snapshots;	/* with @last_bytes: most snapshots of triggers; 0: the default */
+	struct adept_triggers triggers;	/* --on-call and --on-slow */
+	uint32_t ntriggers;
+	struct {
+		uint32_t event;
+		uint64_t period;
+	} perf[PERF_EVENTS];	/* --on-perf */
+	uint32_t nperf;
 	uint32_t flags;		/* ADEPT_S_* */
 	int level;
 	bool temporary;		/* the store is deleted at the end, so it is compressed quickly */
@@ -63,6 +73,22 @@ void children_parse(struct record_options *o, const char *arg, struct argp_state
 void last_parse(struct record_options *o, const char *arg, struct argp_state *state);
 /** last_check() - when all options are known: exit with a usage error if --last cannot be done */
 void last_check(const struct record_options *o, struct argp_state *state);
+
+/* ---- triggers.c, perf_events.c ---- */
+
+/** trigger_parse() - parse the argument of --on-call, or --on-slow (@slow); exits if it is wrong */
+void trigger_parse(struct record_options *o, bool slow, const char *arg,
+		   struct argp_state *state);
+/** perf_parse() - parse the argument of --on-perf; exits with a usage error if it is wrong */
+void perf_parse(struct record_options *o, const char *arg, struct argp_state *state);
+/** triggers_check() - when all options are known: exit if triggers are given without --last */
+void triggers_check(struct record_options *o, struct argp_state *state);
+/**
+ * triggers_find() - find the triggers' functions in the symbol table of the command's file
+ *
+ * Return: 0, or -1 after a message.
+ */
+int triggers_find(struct record_options *o);
 
 /**
  * engine_log_flags() - session flags for the environment variable DEP_LOG
