@@ -144,6 +144,39 @@ kill -9 $child
 wait $child 2>/dev/null
 good "its store" attached.1
 
+# ---- a server under load: memory stays in its bound, also while snapshots are stored ----
+# SECONDS of load: 5, LONG=1: 300.
+seconds=5
+[ "$LONG" != 1 ] || seconds=300
+if have redis-server && have redis-benchmark; then
+	"$DEPCTL" record -q --last=16M -o redis -- redis-server --port 0 \
+		--unixsocket "$tmp/redis.sock" --save '' >out 2>err &
+	depctl=$!
+	wait_for 30 redis-cli -s "$tmp/redis.sock" ping >/dev/null
+	server=$(pgrep -P $depctl redis-server)
+	collector=$(pgrep -P $depctl depctl-collect)
+	timeout $seconds redis-benchmark -q -s "$tmp/redis.sock" -l -t set,get -P 8 \
+		>/dev/null 2>&1 &
+	load=$!
+	most=0
+	taken=0
+	while kill -0 $load 2>/dev/null; do
+		rm -rf shot
+		"$DEPCTL" snapshot -q -o shot "$server" && taken=$((taken + 1))
+		memory=$(awk '$1 == "RssAnon:" { print $2 }' "/proc/$collector/status")
+		[ "${memory:-0}" -le $most ] || most=$memory
+	done
+	[ $taken -gt 0 ] && pass "redis: snapshots" || fail "redis: no snapshot: $(cat err)"
+	# Twice the window; buffers for packing; descriptors, and their index twice.
+	[ $most -lt $((2 * 16384 + 24576)) ] && pass "redis: memory" ||
+		fail "redis: the collector has $most KiB with --last=16M"
+	is "redis answers" "$(redis-cli -s "$tmp/redis.sock" ping)" PONG
+	kill -SEGV "$server"
+	wait $depctl
+	good "redis: the last snapshot" shot
+	is "redis: why" "$(last redis 'last["kept"]["reason"]')" signal
+fi
+
 # ---- wrong usage ----
 for wrong in "" "1 2" "-o  1" "--nonsense"; do
 	# shellcheck disable=SC2086 # several arguments

@@ -13,7 +13,8 @@ kept() {
 	"$DEPCTL" info --quick --json "$1" | python3 -c '
 import json, sys
 kept = json.load(sys.stdin)["last"]["kept"]
-print(kept["reason"], kept["what"], "value" if kept["value"] else "-", "tid" if kept["tid"] else "-")'
+print(kept["reason"], kept["what"], "value" if kept["value"] else "-",
+      "tid" if kept["tid"] else "-")'
 }
 
 # record STORE OPTION... -- COMMAND...: record with --last; sets made, the number of snapshots

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A chunk in the memory of the collector, shared by a window (window.h) and the snapshots that have
- * the chunk (snapshot_store.h). Whoever drops the last reference frees it.
+ * the chunk (snapshot_store.h). It is freed with the last reference.
  */
 #ifndef ADEPT_COLLECT_KEPT_CHUNK_H
 #define ADEPT_COLLECT_KEPT_CHUNK_H

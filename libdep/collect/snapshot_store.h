@@ -19,7 +19,8 @@ struct dep_snapshot;
 
 /**
  * dep_snapshot_new() - begin a snapshot
- * @save: copied with what it points to, but for @meta, which must stay valid until the snapshot is done
+ * @save: copied with what it points to, but for @meta, which must stay valid until the snapshot is
+ *	done
  * @ending: how the store ends; copied
  *
  * Return: NULL without memory.

@@ -5,7 +5,7 @@
  * The threads are not stopped and notice nothing. A copy has all records that a thread had finished
  * when it was made, as the read of a killed thread's last chunk has. The copies are made one after
  * the other, so one thread's copy can have events that another one's is too early for. The merge
- * (libdep/analyze/merge) takes the end of such a stream for a gap, so nothing is concluded from that.
+ * (libdep/analyze/merge) takes the end of such a stream for a gap, so that orders nothing wrongly.
  */
 #include <errno.h>
 #include <stdlib.h>

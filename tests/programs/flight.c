@@ -77,7 +77,8 @@ __attribute__((noinline, noclone)) void handle_request(unsigned long number, uns
 
 int main(int argc, char **argv)
 {
-	unsigned long long end = now_ns() + strtoull(argc > 1 ? argv[1] : "100", NULL, 10) * 1000000;
+	unsigned long long ms = strtoull(argc > 1 ? argv[1] : "100", NULL, 10);
+	unsigned long long end = now_ns() + ms * 1000000;
 	unsigned long slow = argc > 2 ? strtoul(argv[2], NULL, 10) : 0, i, sum = 0;
 	pthread_t thread[THREADS];
 

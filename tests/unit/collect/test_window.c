@@ -140,6 +140,9 @@ static const char *order(struct dep_window *w, struct dep_last *last)
 			last->thread = rows;
 			at += sprintf(at, "L ");
 			break;
+		case DEP_JOB_LOG:
+			at += sprintf(at, "D%u ", job->serial);
+			break;
 		default:
 			assert_int_equal(job->kind, DEP_JOB_SEGMENT);
 			assert_int_equal(job->size, job->chunk.fill);
@@ -301,6 +304,104 @@ static void parents(void **state)
 	assert_int_equal(last.processes, 3);
 }
 
+static void descriptors(struct dep_window *w, u32 process, char c, u32 n)
+{
+	u8 data[64];
+
+	assert_true(n <= sizeof(data));
+	memset(data, c, n);
+	assert_int_equal(dep_window_descriptors(w, process, data, n), 0);
+}
+
+/* All descriptors of a snapshot, each process in brackets. */
+static const char *descriptors_of(const struct dep_saved *s)
+{
+	static char text[256];
+	char *at = text;
+	size_t i;
+
+	for (i = 0; i < s->descriptors.n; i++)
+		at += sprintf(at, "[%u %.*s]", s->descriptors.row[i]->process,
+			      (int)s->descriptors.row[i]->size, s->descriptors.row[i]->data);
+	return text;
+}
+
+/* A snapshot has what the window had, whatever the window drops later. */
+static void snapshots(void **state)
+{
+	struct dep_window *w = with_threads(2, 0);
+	struct dep_job *job = dep_queue_job(NULL, DEP_JOB_SAVE_SCAN, 64);
+	struct dep_saved s, after;
+	struct dep_last last;
+	u32 i;
+
+	(void)state;
+	descriptors(w, 1000, 'a', 8);
+	for (i = 0; i < 20; i++)
+		chunk(w, 1, i, SIZE - 8192, 0);
+	job->serial = 2;
+	job->chunk.seq = 5;
+	job->chunk.fill = 8;
+	assert_int_equal(dep_window_save_chunk(w, job, (struct dep_moment){ now_ns, 0 }), 0);
+	job->kind = DEP_JOB_SAVE_END;
+	strcpy((char *)job->data, "name");
+	job->thread.name = (char *)job->data;
+	assert_int_equal(dep_window_save_end(w, job), 0);
+	memset(job->data, 'x', 8);
+	assert_int_equal(dep_window_save(w, &s), 0);
+	assert_int_equal(dep_window_save(w, &after), 0);
+	descriptors(w, 1000, 'b', 8);
+	for (i = 20; i < 60; i++)
+		chunk(w, 1, i, SIZE - 8192, 0);
+	/* The process, of which the first window has three jobs, and the end of a living thread. */
+	assert_int_equal(s.nbegin, 3);
+	assert_int_equal(s.nend, 1);
+	assert_string_equal(s.end[0]->thread.name, "name");
+	assert_int_equal(s.nchunks, 9);
+	for (i = 0; i < 8; i++)
+		assert_int_equal(((u32 *)s.chunk[i]->body)[1], 12 + i);
+	assert_int_equal(s.chunk[8]->chunk.seq, 5);
+	assert_string_equal(descriptors_of(&s), "[1000 aaaaaaaa]");
+	assert_int_equal(s.last.thread[0].first, 12);
+	assert_int_equal(s.last.chunks, 12);
+	/* Its own chunks are in no other snapshot. */
+	assert_int_equal(after.nchunks, 8);
+	assert_int_equal(after.nend, 0);
+	dep_saved_free(&s);
+	assert_int_equal(((u32 *)after.chunk[0]->body)[1], 12);
+	dep_saved_free(&after);
+	assert_int_equal(dep_window_save(w, &s), 0);
+	assert_string_equal(descriptors_of(&s), "[1000 aaaaaaaa][1000 bbbbbbbb]");
+	dep_saved_free(&s);
+	free(job);
+	assert_string_equal(order(w, &last), "P1000 D1000 D1000 T1 T2 L 1.52 1.53 1.54 1.55 1.56 "
+			    "1.57 1.58 1.59 ");
+}
+
+/* Descriptors of a process go with it, and not before the processes that it forked. */
+static void forgotten_descriptors(void **state)
+{
+	struct dep_window *w = with_threads(1, 0);
+	struct dep_saved s;
+
+	(void)state;
+	descriptors(w, 1000, 'a', 8);
+	entry(w, DEP_JOB_PROCESS, 1001, 1000);
+	descriptors(w, 1001, 'b', 8);
+	entry(w, DEP_JOB_PROCESS, 1002, 0);
+	descriptors(w, 1002, 'c', 8);
+	assert_int_equal(dep_window_descriptor_bytes(w), 24);
+	entry(w, DEP_JOB_THREAD_END, 1, 0);
+	entry(w, DEP_JOB_PROCESS_END, 1000, 0);
+	assert_int_equal(dep_window_descriptor_bytes(w), 24);
+	entry(w, DEP_JOB_PROCESS_END, 1001, 0);
+	assert_int_equal(dep_window_descriptor_bytes(w), 8);
+	assert_int_equal(dep_window_save(w, &s), 0);
+	assert_string_equal(descriptors_of(&s), "[1002 cccccccc]");
+	dep_saved_free(&s);
+	dep_window_free(w);
+}
+
 /* Ends of unknown threads, a serial that comes twice, chunks of unknown threads: no crash. */
 static void odd_jobs(void **state)
 {
@@ -331,6 +432,8 @@ int main(void)
 		cmocka_unit_test(last_chunks),
 		cmocka_unit_test(forgotten),
 		cmocka_unit_test(parents),
+		cmocka_unit_test(snapshots),
+		cmocka_unit_test(forgotten_descriptors),
 		cmocka_unit_test(odd_jobs),
 	};
 

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -296,6 +297,52 @@ static void string_bounds(void **state)
 	assert_int_equal(seen.n, 0);
 }
 
+static char all[512];
+
+static void add_name(void *arg, u64 pc, const char *name)
+{
+	assert_ptr_equal(arg, &seen);
+	assert_true(strlen(name) < 256);
+	if (seen.n < 16)
+		seen.pc[seen.n] = pc;
+	if (seen.n++ < 16)
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%.20s ", name);
+}
+
+static void look_at_each(void)
+{
+	memset(&seen, 0, sizeof(seen));
+	mem.reads = 0;
+	*all = '\0';
+	hooks_each_elf(mem.base, add_name, &seen);
+}
+
+/* All functions with their names, by either table; no undefined symbols or objects. */
+static void each_function(void **state)
+{
+	u32 *h;
+
+	(void)state;
+	for (int sysv = 0; sysv < 2; sysv++) {
+		make(BASE, 0, sysv ? BASE : 0, sysv);
+		look_at_each();
+		assert_string_equal(all, "free malloc malloc mallocs mall ");
+		assert_int_equal(seen.pc[0], BASE + 0x2100);
+		assert_int_equal(seen.pc[4], BASE + 0x2310);
+		for (mem.size = SIZE; mem.size; mem.size--) {
+			look_at_each();
+			assert_true(seen.n <= 5);
+		}
+	}
+	/* A chain without an end: it ends with the image. */
+	make(BASE, 0, 0, 0);
+	h = (u32 *)(mem.byte + HASH);
+	for (u32 i = 7; i < (SIZE - HASH) / 4; i++)
+		h[i] = 0;
+	look_at_each();
+	assert_true(mem.reads < 40000);
+}
+
 /* With any content it ends soon, and reads only the memory of the image. */
 static void random_bytes(void **state)
 {
@@ -314,6 +361,8 @@ static void random_bytes(void **state)
 			       1ul << random() % 4);
 		}
 		look();
+		assert_true(mem.reads < 60000);
+		look_at_each();
 		assert_true(mem.reads < 60000);
 	}
 }
@@ -340,6 +389,7 @@ int main(void)
 		cmocka_unit_test(cut_off),
 		cmocka_unit_test(endless),
 		cmocka_unit_test(string_bounds),
+		cmocka_unit_test(each_function),
 		cmocka_unit_test(random_bytes),
 	};
 

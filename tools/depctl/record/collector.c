@@ -145,7 +145,7 @@ static bool is_waiting(const struct record *r, const struct dep_collect_status *
 	       clock_ns(CLOCK_MONOTONIC) - r->ended_ns > 1000000000ull && isatty(STDERR_FILENO);
 }
 
-/* With --last: make the snapshots that are due. */
+/* With --last: make the snapshots that were asked for. */
 static void take_snapshots(struct record *r)
 {
 	struct dep_kept kept;
