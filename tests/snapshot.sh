@@ -89,7 +89,7 @@ is "each begins later than the one before" "$(last main.2 'int(last["from_ns"])'
 	{ read -r second; last main.1 "0 < int(last['from_ns']) < $second"; })" True
 
 # ---- nothing was dropped yet, and a store that ends at once ----
-start small --last=64M -- "$program" 400
+start small --last=512M -- "$program" 2500
 "$DEPCTL" snapshot small >snapshot.out 2>&1
 grep -q 'nothing is missing$' snapshot.out && pass "nothing was dropped" ||
 	fail "nothing dropped: $(cat snapshot.out)"

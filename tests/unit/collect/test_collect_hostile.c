@@ -62,6 +62,69 @@ static void test_slot_lies(void **state)
 	}
 }
 
+/* Write @word as a thread that meets a trigger. Return: whether the collector believes it. */
+static bool pulled(struct collect_fixture *f, u64 word, struct dep_kept *kept)
+{
+	struct adept_thread *sh = dep_session_thread(&f->s, 0);
+
+	memset(kept, 0, sizeof(*kept));
+	__atomic_store_n(&sh->trigger, word, __ATOMIC_SEQ_CST);
+	dep_collector_step(f->c);
+	assert_int_equal(sh->trigger, 0);
+	return dep_collector_triggered(f->c, kept);
+}
+
+/* Triggers that the session does not have, odd times, and more than are looked at. */
+static void test_triggers(void **state)
+{
+	struct adept_triggers g = { .of = { { 0, "f*" }, { 5000000, "g" } } };
+	struct fake_process p;
+	struct fake_thread t = { 0 };
+	struct collect_fixture f;
+	struct dep_kept kept;
+	u32 i;
+	pid_t pid;
+
+	(void)state;
+	collect_begin(&f, 0, 64 << 10, 0);
+	dep_session_watch(&f.s, &g);
+	pid = collect_start(&f, &p, &t);
+	if (!pid) {
+		__atomic_store_n(&f.shared[0], 1, __ATOMIC_SEQ_CST);
+		while (!__atomic_load_n(&f.shared[1], __ATOMIC_SEQ_CST))
+			;
+		_exit(0);
+	}
+	while (!__atomic_load_n(&f.shared[0], __ATOMIC_SEQ_CST))
+		;
+	dep_collector_step(f.c);
+	assert_true(pulled(&f, 1, &kept));
+	assert_int_equal(kept.reason, DEP_KEEP_CALL);
+	assert_string_equal(kept.what, "f*");
+	assert_true(pulled(&f, 2 | 7000ull << ADEPT_TRIGGER_BITS, &kept));
+	assert_int_equal(kept.reason, DEP_KEEP_SLOW);
+	assert_int_equal(kept.value, 7000000);
+	/* The process can write the patterns that it sees. */
+	strcpy(f.s.map->triggers.of[2].glob, "forged");
+	strcpy(f.s.map->triggers.of[0].glob, "forged");
+	for (i = 3; i < 256; i++)
+		assert_false(pulled(&f, i, &kept));
+	assert_false(pulled(&f, 256, &kept));
+	assert_true(pulled(&f, 1, &kept));
+	assert_string_equal(kept.what, "f*");
+	assert_true(pulled(&f, ~0ull - 253, &kept));
+	for (i = 0; i < 100; i++) {
+		dep_session_thread(&f.s, 0)->trigger = 1;
+		dep_collector_step(f.c);
+	}
+	for (i = 0; dep_collector_triggered(f.c, &kept); i++)
+		;
+	assert_int_equal(i, ADEPT_TRIGGERS);
+	__atomic_store_n(&f.shared[1], 1, __ATOMIC_SEQ_CST);
+	collect_run(&f, pid);
+	collect_end(&f);
+}
+
 /* What the process would do before it isolates itself; thread slot 0 is for later threads. */
 static void keep(struct collect_fixture *f, const struct fake_process *p, u32 serials, u32 exits)
 {
@@ -229,6 +292,7 @@ static void test_blind_bytes(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_triggers),
 		cmocka_unit_test(test_slot_lies),
 		cmocka_unit_test(test_isolated),
 		cmocka_unit_test(test_garbage),
