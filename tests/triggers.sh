@@ -51,8 +51,11 @@ grep -q "^depctl: snapshot slow.1, .*: a call of 'handle_slow\*' by thread .* to
 	pass "the message says why" || fail "message: $(cat err)"
 record quick --on-slow='handle_slow*:30s' --on-slow=handle_request:30s -- "$program" 200 5
 is "a call that is quick enough" "$made $(cat out)" "0 sums are good"
+record long --on-slow='handle_slow*:2ms' -- "$program" 200 5
+is "a call that does not return for long" "$made $(kept long.1); $(kept long.2)" \
+	"2 long_call handle_slow* value tid; slow_call handle_slow* value tid"
 record nested --on-slow=handle_request:40ms --on-slow=handle_slowly:40ms -- "$program" 200 5
-is "two nested slow calls" "$([ $made -ge 1 ] && [ $made -le 2 ] && echo yes)" yes
+is "two nested slow calls" "$([ $made -ge 1 ] && [ $made -le 4 ] && echo yes)" yes
 
 # ---- calls ----
 record call --on-call='handle_slowl?' --on-call='no_such_function' -- "$program" 200 5

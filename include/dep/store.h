@@ -169,6 +169,7 @@ enum dep_keep {
 	DEP_KEEP_ASKED,		/* depctl snapshot */
 	DEP_KEEP_CALL,		/* --on-call: a function was called */
 	DEP_KEEP_SLOW,		/* --on-slow: a call took long; value: nanoseconds */
+	DEP_KEEP_LONG,		/* --on-slow: a call had not returned yet; value: as before */
 	DEP_KEEP_PERF,		/* --on-perf: events were counted; value: their number */
 	DEP_KEEP_REASONS
 };

@@ -451,6 +451,11 @@ struct adept_thread {
 	/* word that the kernel clears when the thread ends; 0: none, or not known */
 	u64 tid_address;
 	u64 trigger;		/* ADEPT_TRIGGER_BITS */
+	/*
+	 * innermost call under way of a function of a trigger, as @trigger, but with the time of
+	 * CLOCK_MONOTONIC at which it began, in microseconds; 0: none
+	 */
+	u64 calling;
 	struct adept_chunk chunk[ADEPT_MAX_CHUNKS];
 } __attribute__((aligned(ADEPT_PAGE)));
 

@@ -63,6 +63,7 @@ struct thread_slot {
 	u64 absent_chunks, absent_bytes;
 	u64 flushes, null_bytes;	/* final counters, set when the thread has ended */
 	u64 start_ns;
+	u64 noted_call;		/* value of adept_thread.calling that made a trigger */
 	u32 end;		/* enum dep_thread_end */
 	/* The following fields are for rings of the kernel module (module_chunks.c). */
 	struct dep_module_chunks *filled;	/* chunks taken and not returned, in order */

@@ -10,6 +10,8 @@
 
 #include "internal.h"
 
+#define LONG_CALL	10u	/* multiple of a trigger's time after which a call is looked at */
+
 static struct adept_thread *shared(const struct dep_collector *c, u32 slot)
 {
 	return dep_session_thread(c->s, slot);
@@ -173,6 +175,7 @@ static void open_thread(struct dep_collector *c, u32 slot)
 	t->flushes = 0;
 	t->null_bytes = 0;
 	t->last_taken = false;
+	t->noted_call = 0;
 	t->unreadable_chunks = 0;
 	t->unreadable_bytes = 0;
 	c->nthreads_seen++;
@@ -293,28 +296,55 @@ static bool take_chunk(struct dep_collector *c, u32 slot)
 	return true;
 }
 
-/* Take the trigger that a thread has met. The thread can write anything there. */
-static void take_trigger(struct dep_collector *c, u32 slot)
+/* Note that a trigger of number @number was met, which a thread has written: it can be anything. */
+static void note_trigger(struct dep_collector *c, u32 slot, u32 number, u32 reason, u64 us)
 {
-	struct adept_thread *sh = shared(c, slot);
 	const struct adept_triggers *g = &c->s->layout.triggers;
 	struct dep_kept *k;
-	u64 word;
-	u32 number;
 
-	if (!load(&sh->trigger))
-		return;
-	word = __atomic_exchange_n(&sh->trigger, 0, __ATOMIC_ACQUIRE);
-	number = (u32)(word & ((1u << ADEPT_TRIGGER_BITS) - 1)) - 1;
 	if (number >= ADEPT_TRIGGERS || !*g->of[number].glob || c->ntriggered == ADEPT_TRIGGERS)
 		return;
 	k = &c->triggered[c->ntriggered++];
-	*k = (struct dep_kept){ .reason = DEP_KEEP_CALL, .tid = c->threads[slot].tid };
-	if (g->of[number].slow_ns) {
-		k->reason = DEP_KEEP_SLOW;
-		k->value = (word >> ADEPT_TRIGGER_BITS) * 1000;
-	}
+	*k = (struct dep_kept){ .reason = reason, .tid = c->threads[slot].tid };
+	if (g->of[number].slow_ns)
+		k->value = us * 1000;
+	else
+		k->reason = DEP_KEEP_CALL;
 	memcpy(k->what, g->of[number].glob, sizeof(g->of[number].glob));
+}
+
+static u32 number_of(u64 word)
+{
+	return (u32)(word & ((1u << ADEPT_TRIGGER_BITS) - 1)) - 1;
+}
+
+/* Look once at a call that has not returned for much longer than its trigger allows. */
+static void look_at_call(struct dep_collector *c, u32 slot, u64 word)
+{
+	const struct adept_triggers *g = &c->s->layout.triggers;
+	u64 now = now_ns() / 1000, since = word >> ADEPT_TRIGGER_BITS;
+	u32 number = number_of(word);
+
+	if (number >= ADEPT_TRIGGERS || !g->of[number].slow_ns || since > now ||
+	    now - since < g->of[number].slow_ns / 1000 * LONG_CALL)
+		return;
+	c->threads[slot].noted_call = word;
+	note_trigger(c, slot, number, DEP_KEEP_LONG, now - since);
+}
+
+/* Take the trigger that a thread has met. */
+static void take_trigger(struct dep_collector *c, u32 slot)
+{
+	struct adept_thread *sh = shared(c, slot);
+	u64 word;
+
+	if (load(&sh->trigger)) {
+		word = __atomic_exchange_n(&sh->trigger, 0, __ATOMIC_ACQUIRE);
+		note_trigger(c, slot, number_of(word), DEP_KEEP_SLOW, word >> ADEPT_TRIGGER_BITS);
+	}
+	word = load(&sh->calling);
+	if (word && word != c->threads[slot].noted_call)
+		look_at_call(c, slot, word);
 }
 
 /* Queue all published chunks of a slot. Return: false without memory; *did: queued some. */

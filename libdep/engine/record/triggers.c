@@ -98,6 +98,19 @@ static void pull(struct tls *t, u32 number, u64 ns)
 	ring_wakeup();
 }
 
+/* Publish the innermost call, which may take forever. */
+static void publish(struct tls *t)
+{
+	u64 word = 0;
+
+	if (!t->ring)
+		return;
+	if (t->nslow)
+		word = (t->slow[t->nslow - 1].number + 1) |
+		       t->slow[t->nslow - 1].since_ns / 1000 << ADEPT_TRIGGER_BITS;
+	__atomic_store_n(&t->ring->calling, word, __ATOMIC_RELEASE);
+}
+
 /* Forget calls that have returned, or that longjmp() has left: their frames are below @sp. */
 static void drop_below(struct tls *t, u64 sp)
 {
@@ -124,6 +137,7 @@ static u64 called(struct tls *t, u32 number)
 	t->slow[t->nslow].sp = sp;
 	t->slow[t->nslow].since_ns = rt_now();
 	t->slow[t->nslow++].number = number;
+	publish(t);
 	return hook_watch_return(ret) ? ret : 0;
 }
 
@@ -136,6 +150,7 @@ static void returned(struct tls *t)
 	if (!t->nslow || t->slow[t->nslow - 1].sp != sp - 8)
 		return;
 	number = t->slow[--t->nslow].number;
+	publish(t);
 	took = rt_now() - t->slow[t->nslow].since_ns;
 	if (took >= triggers()->of[number].slow_ns)
 		pull(t, number, took);

@@ -374,7 +374,8 @@ bool dep_store_last(struct dep_store *s, struct dep_last *out)
 const char *dep_keep_name(uint32_t reason)
 {
 	static const char *const names[DEP_KEEP_REASONS] = {
-		"unknown", "ended", "exit", "signal", "asked", "call", "slow_call", "perf_event",
+		"unknown", "ended", "exit", "signal", "asked", "call", "slow_call",
+		"long_call", "perf_event",
 	};
 
 	return names[reason < DEP_KEEP_REASONS ? reason : DEP_KEEP_UNKNOWN];

@@ -113,6 +113,18 @@ static void test_triggers(void **state)
 	assert_true(pulled(&f, 1, &kept));
 	assert_string_equal(kept.what, "f*");
 	assert_true(pulled(&f, ~0ull - 253, &kept));
+	/* Calls in the future and of other triggers; one that began long ago is noted once. */
+	for (i = 0; i < 256; i++) {
+		dep_session_thread(&f.s, 0)->calling = i | (i == 2 ? ~0ull << 40 : 1u << 8);
+		dep_collector_step(f.c);
+		assert_false(dep_collector_triggered(f.c, &kept));
+	}
+	for (i = 0; i < 3; i++) {
+		dep_session_thread(&f.s, 0)->calling = 2 | 1u << 8;
+		dep_collector_step(f.c);
+		assert_int_equal(dep_collector_triggered(f.c, &kept), !i);
+	}
+	assert_int_equal(kept.reason, DEP_KEEP_LONG);
 	for (i = 0; i < 100; i++) {
 		dep_session_thread(&f.s, 0)->trigger = 1;
 		dep_collector_step(f.c);

@@ -28,6 +28,10 @@ void keep_text(const struct dep_kept *k, char *text)
 		snprintf(text, KEEP_TEXT, "a call of '%.*s' by thread %u took %.3f ms",
 			 (int)DEP_KEEP_TEXT, k->what, k->tid, (double)k->value / 1e6);
 		break;
+	case DEP_KEEP_LONG:
+		snprintf(text, KEEP_TEXT, "a call of '%.*s' by thread %u had not returned after "
+			 "%.3f ms", (int)DEP_KEEP_TEXT, k->what, k->tid, (double)k->value / 1e6);
+		break;
 	case DEP_KEEP_PERF:
 		snprintf(text, KEEP_TEXT, "%llu %.*s were counted", (unsigned long long)k->value,
 			 (int)DEP_KEEP_TEXT, k->what);
