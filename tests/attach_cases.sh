@@ -309,17 +309,28 @@ for case in faults threads descriptors processor; do
 	go_on
 	over $case
 done
-(sleep 0.3 && echo) | "$cases" rseq >native.out 2>&1
-is "natively, rseq" "$(tail -n 1 native.out)" right
-begin rseq
-reached rseq
-for ((i = 0; i < cycles; i++)); do
-	timeout 20 "$DEPCTL" attach --dry $pid >dry.out 2>err ||
-		grep -q "try again" err || fail "rseq, --dry: $(cat err)"
-	refused "restartable sequences" "restartable sequences|try again" -o refused
+
+# ---- restartable sequences, executed before the attach or only later ----
+cases=$build/programs/attach_rseq
+for case in now later; do
+	(sleep 0.3 && echo && sleep 0.3 && echo) | "$cases" $case >native.out 2>&1
+	is "natively, rseq $case" "$(tail -n 1 native.out)" right
+	begin $case
+	reached $case
+	for ((i = 0; i < cycles; i++)); do
+		refused "rseq $case" "restartable sequences" -o refused
+	done
+	if [ $case = later ]; then
+		go_on
+		reached $case
+	fi
+	go_on
+	over "rseq $case"
 done
-go_on
-over "restartable sequences"
+# Natively counted, as there are none in the engine: glibc and librseq are told so at the launch.
+(sleep 0.3 && echo) | timeout 60 "$DEPCTL" record --alone -q -o rseq.dep "$cases" now >out 2>&1
+is "rseq under depctl record" "$(tail -n 1 out)" "wrong: rseq is registered, 0 (Success)"
+cases=$build/programs/attach_storm
 
 # ---- generated code ----
 # interpreter NAME COMMAND...: attached to and detached from; it ends with "right" when there is a

@@ -89,6 +89,8 @@ static int begin(struct dep_attaching *a, pid_t tid, struct dep_why *why)
 		return dep_inject_error(why, ENOMEM, "No memory.");
 	err = judge(a, tid, why);
 	if (!err)
+		err = dep_refuse_rseq_sections(a->proc, pid, why);
+	if (!err)
 		err = dep_address_space_read_used(&a->started->space, pid, a->proc, why);
 	if (!err)
 		err = a->paused ? dep_paused_begin(a, why) :
@@ -155,6 +157,9 @@ static int map_table(struct dep_attaching *a, u32 room, struct dep_why *why)
 	}
 	s->room = room;
 	s->table_at = (u64)at;
+	/* As for other memory: see memory_layout.c. */
+	dep_remote_call(&s->starter.r, SYS_madvise, s->table_at, s->table_size, MADV_DONTFORK,
+			0, 0, 0);
 	s->maps_at = s->table_at + size;
 	return 0;
 }

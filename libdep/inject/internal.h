@@ -370,8 +370,16 @@ struct dep_started {
 	struct dep_owner *owner;
 };
 
+/* ---- rseq.c ---- */
+
 /* 0, or an error if the stopped thread uses restartable sequences. */
 int dep_refuse_rseq(int mem, pid_t tid, struct dep_why *why);
+/* 0, or an error if a file that the process has mapped has restartable sequences. */
+int dep_refuse_rseq_sections(int proc, pid_t pid, struct dep_why *why);
+bool dep_has_rseq_section(int fd);
+
+/* ---- running_threads.c ---- */
+
 /* Fill in the table of threads. */
 int dep_fill_table(struct dep_attaching *a, struct dep_why *why);
 /* Complete it: in which mappings their stacks are. */

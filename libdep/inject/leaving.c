@@ -83,7 +83,10 @@ int dep_leaving_begin(struct dep_leaving *l, const struct dep_target *t, u32 slo
 		return dep_inject_error(why, l->mem == -EACCES ? EAGAIN : -l->mem,
 					"The memory of process %d cannot be opened: %s.", pid,
 					strerror(-l->mem));
-	err = dep_engine_find(t, p, pid, l->mem, &l->boot, why);
+	/* It could not be resumed. */
+	err = pause ? dep_refuse_rseq_sections(proc, pid, why) : 0;
+	if (!err)
+		err = dep_engine_find(t, p, pid, l->mem, &l->boot, why);
 	if (!err)
 		err = ask_process(l, why);
 	if (err) {

@@ -36,35 +36,6 @@ static int fill_entry(struct adept_attached *a, const struct dep_running *t, str
 	return 0;
 }
 
-#ifndef PTRACE_GET_RSEQ_CONFIGURATION
-#define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
-struct __ptrace_rseq_configuration {
-	u64 rseq_abi_pointer;
-	u32 rseq_abi_size, signature, flags, pad;
-};
-#endif
-#define RSEQ_CS	8	/* offset of rseq_cs in struct rseq */
-
-/*
- * A thread of a program with restartable sequences: in the code cache the kernel would not restart
- * them, nor one in which a stopped thread makes a system call for its tracer.  glibc registers each
- * thread, but has none.  Kernels before 5.13 cannot say.
- */
-int dep_refuse_rseq(int mem, pid_t tid, struct dep_why *why)
-{
-	struct __ptrace_rseq_configuration c = { 0 };
-	u64 section = 0;
-
-	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tid, (void *)sizeof(c), &c) <= 0 ||
-	    !c.rseq_abi_pointer)
-		return 0;
-	if (dep_memory_read(mem, c.rseq_abi_pointer + RSEQ_CS, &section, sizeof(section)) ||
-	    !section)
-		return 0;
-	return dep_inject_error(why, ENOTSUP, "Thread %d uses restartable sequences (rseq), which "
-				"cannot be recorded after an attach.", tid);
-}
-
 /* Its number in the process's pid namespace; 0: it has ended. */
 static u32 number_of(const struct dep_attaching *a, pid_t tid)
 {

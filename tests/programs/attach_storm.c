@@ -171,79 +171,11 @@ static void case_descriptors(void)
 	pthread_join(t, NULL);
 }
 
-/* ---- restartable sequences, in the area that glibc registers ---- */
-
-#define COUNTERS	1024
-#define COUNTING	4
-#define ON_ITS_OWN	64	/* longs from one counter to the next: 512 bytes */
-
-static long counter[COUNTERS * ON_ITS_OWN];
+/* ---- the area of restartable sequences, which glibc registers ---- */
 
 static struct rseq *rseq_area(void)
 {
 	return (struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset);
-}
-
-/* Add 1 to the counter of the processor.  Return: false if the kernel has aborted that. */
-static bool count_here(struct rseq *area)
-{
-	unsigned int cpu = *(volatile unsigned int *)&area->cpu_id_start;
-
-	__asm__ goto(".pushsection __rseq_cs, \"aw\"\n\t"
-		     ".balign 32\n"
-		     "3:	.long 0, 0\n\t"
-		     ".quad 1f, 2f - 1f, 4f\n\t"
-		     ".popsection\n\t"
-		     "leaq 3b(%%rip), %%rax\n\t"
-		     "movq %%rax, %0\n"
-		     "1:	cmpl %1, %2\n\t"
-		     "jnz %l[aborted]\n\t"
-		     "movq (%3), %%rax\n\t"
-		     "incq %%rax\n\t"
-		     "movq %%rax, (%3)\n"
-		     "2:\n\t"
-		     ".pushsection __rseq_failure, \"ax\"\n\t"
-		     ".byte 0x0f, 0xb9, 0x3d\n\t"
-		     ".long 0x53053053\n"
-		     "4:	jmp %l[aborted]\n\t"
-		     ".popsection"
-		     :
-		     : "m"(area->rseq_cs), "r"(cpu), "m"(area->cpu_id),
-		       "r"(&counter[cpu % COUNTERS * ON_ITS_OWN])
-		     : "rax", "cc", "memory"
-		     : aborted);
-	return true;
-aborted:
-	return false;
-}
-
-static void *counts(void *n)
-{
-	struct rseq *area = rseq_area();
-
-	while (!over)
-		*(long *)n += count_here(area);
-	return n;
-}
-
-static void case_rseq(void)
-{
-	static long n[COUNTING * ON_ITS_OWN];
-	pthread_t t[COUNTING];
-	long sum = 0, right = 0;
-	int i;
-
-	check(__rseq_size > 0, "rseq is registered", __rseq_size);
-	for (i = 0; i < COUNTING; i++)
-		t[i] = begin_thread(counts, &n[i * ON_ITS_OWN]);
-	until_told();
-	for (i = 0; i < COUNTING; i++) {
-		pthread_join(t[i], NULL);
-		right += n[i * ON_ITS_OWN];
-	}
-	for (i = 0; i < COUNTERS; i++)
-		sum += counter[i * ON_ITS_OWN];
-	check(right > 0 && sum == right, "counted too little", right - sum);
 }
 
 /* The kernel says in the area on which processor a thread runs. */
@@ -315,8 +247,7 @@ int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
 		{ "faults", case_faults }, { "threads", case_threads },
-		{ "descriptors", case_descriptors }, { "rseq", case_rseq },
-		{ "processor", case_processor },
+		{ "descriptors", case_descriptors }, { "processor", case_processor },
 	};
 
 	program = argv;

@@ -517,6 +517,42 @@ static void test_vdso_room(void **state)
 	close(mem);
 }
 
+/* A file with @count sections.  The last one has the name at @name of "\0__rseq_cs". */
+static int file_with_section(unsigned int name, unsigned int count)
+{
+	Elf64_Ehdr eh = { .e_ident = ELFMAG, .e_shentsize = sizeof(Elf64_Shdr),
+			  .e_shnum = (u16)count, .e_shstrndx = (u16)(count - 1), .e_shoff = 100 };
+	Elf64_Shdr names = { .sh_name = name, .sh_offset = 64 };
+	int fd = (int)syscall(SYS_memfd_create, "elf", 0);
+
+	assert_int_equal(pwrite(fd, &eh, sizeof(eh), 0), sizeof(eh));
+	assert_int_equal(pwrite(fd, "\0__rseq_cs", 11, 64), 11);
+	assert_int_equal(pwrite(fd, &names, sizeof(names),
+				(off_t)(100 + (count - 1) * sizeof(names))), sizeof(names));
+	return fd;
+}
+
+static void test_rseq_section(void **state)
+{
+	int fd;
+
+	(void)state;
+	fd = file_with_section(1, 3);
+	assert_true(dep_has_rseq_section(fd));
+	assert_int_equal(ftruncate(fd, 250), 0);	/* without its last section */
+	assert_false(dep_has_rseq_section(fd));
+	close(fd);
+	fd = file_with_section(2, 3);			/* "_rseq_cs" */
+	assert_false(dep_has_rseq_section(fd));
+	close(fd);
+	fd = file_with_section(1, 5000);
+	assert_false(dep_has_rseq_section(fd));
+	close(fd);
+	fd = (int)syscall(SYS_memfd_create, "empty", 0);
+	assert_false(dep_has_rseq_section(fd));
+	close(fd);
+}
+
 int test_inject_take(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -533,6 +569,7 @@ int test_inject_take(void)
 		cmocka_unit_test(test_absent_page),
 		cmocka_unit_test(test_killed),
 		cmocka_unit_test(test_vdso_room),
+		cmocka_unit_test(test_rseq_section),
 	};
 
 	return cmocka_run_group_tests_name("take", tests, NULL, NULL);
