@@ -106,6 +106,7 @@ void boot_commit(struct adept_boot *b)
 	if (!has_begun && !b->limited && (!rlimit_init(ARENAS_MAX) || !heap_limits_known()))
 		fatal("the memory limits have changed during the attach");
 	track_init((char *)b->maps);
+	mem_give_to_children();
 	attach_all((struct adept_attached *)b->attached, b->nattached);
 	if (has_begun)
 		leave_resume();

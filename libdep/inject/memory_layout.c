@@ -88,6 +88,16 @@ static void keep_out_of_cores(struct dep_plan *p, u64 addr, u64 size)
 	dep_remote_call(p->r, SYS_madvise, addr, size, MADV_DONTDUMP, 0, 0, 0);
 }
 
+/*
+ * Children that a running process forks natively before the engine is there must not have its
+ * memory.  The engine undoes this when it is there.
+ */
+static void keep_from_children(struct dep_plan *p, u64 addr, u64 size)
+{
+	if (p->space->in_use)
+		dep_remote_call(p->r, SYS_madvise, addr, size, MADV_DONTFORK, 0, 0, 0);
+}
+
 /* Has the process locked any memory?  Then it may lock future mappings, too. */
 static bool locks_memory(const struct dep_plan *p)
 {
@@ -144,6 +154,7 @@ static int map_at(struct dep_plan *p, u64 addr, u64 size, int prot, int flags, i
 		return -EEXIST;
 	}
 	keep_out_of_cores(p, addr, size);
+	keep_from_children(p, addr, size);
 	if (p->locks) {
 		unlock(p, addr, size);
 		err = make_accessible(p, addr, size, prot);

@@ -35,6 +35,7 @@ static u32 nwatched;
 static u32 unwatched;	/* number of pages whose write protection was removed; only grows */
 
 #define VSYSCALL	0xffffffffff600000ull
+#define K_MADV_DOFORK	11
 
 u64 mem_ours_from(u64 start, u64 end)
 {
@@ -68,6 +69,14 @@ void mem_list_ours(void)
 	for (u32 i = 0; arena_nth(i, &base, &size); i++)
 		list(base, size);
 	list(boot.session, layout()->file_size);
+}
+
+void mem_give_to_children(void)
+{
+	mem_list_ours();
+	for (u64 i = 0; i < boot.nmappings; i++)
+		sys3(__NR_madvise, boot.mapping[i].start, boot.mapping[i].size, K_MADV_DOFORK);
+	sys3(__NR_madvise, boot.image, boot.image_size, K_MADV_DOFORK);
 }
 
 int mem_is_ours(u64 start, u64 len)

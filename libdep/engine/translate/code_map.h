@@ -64,6 +64,8 @@ void code_resume(void);
 u64 mem_ours_from(u64 start, u64 end);
 /** mem_list_ours() - list the engine's mappings but for the image in boot.mapping */
 void mem_list_ours(void);
+/** mem_give_to_children() - at the attach: from now on forked children have the engine, too */
+void mem_give_to_children(void);
 /** mem_is_ours() - whether the range overlaps the engine's own memory */
 int mem_is_ours(u64 start, u64 len);
 
