@@ -178,7 +178,7 @@ good timed && pass "a good store" || fail "the store: $(tail -n 1 verify.out)"
 rounds=6
 [ "$LONG" != 1 ] || rounds=200
 threads=$build/programs/attach_threads
-python3 "$tests/kill_tracer.py" "$DEPCTL" $rounds $RANDOM "$threads" 2 >out 2>&1 &&
+python3 "$tests/kill_tracer.py" "$DEPCTL" $rounds $RANDOM "$threads" 60 >out 2>&1 &&
 	pass "the tracer was killed at random moments: the program ends as it must" ||
 	fail "the tracer was killed: $(paste -s -d '|' out)"
 

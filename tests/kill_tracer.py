@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Kill the tracer of an attach at random moments: the program must end as it must.
 
-kill_tracer.py DEPCTL ROUNDS SEED PROGRAM [ARGUMENT...]
+kill_tracer.py DEPCTL ROUNDS SEED PROGRAM [ARGUMENT...]; the program ends itself after SIGUSR2.
 
 After that either the process is attached to, or nothing of Adept is left in its mappings, and it can
 be attached to again.
@@ -111,6 +111,7 @@ def one_round(depctl, program, delay):
     try:
         if killed:
             wrong, mapped = examine(depctl, p.pid, d)
+        p.send_signal(signal.SIGUSR2)
         said = p.communicate(timeout=120)[0].decode()
         d.communicate(timeout=60)
     except subprocess.TimeoutExpired:

@@ -92,6 +92,14 @@ for kind in $kinds; do
 	counted store 1 "$kind after an attach: the child is counted, not lost"
 done
 
+# ---- attached to while it creates children all the time ----
+begin_native forks
+for ((i = 0; i < 5; i++)); do
+	attach $pid && sleep 0.2 && detach || fail "forks, cycle $i: $(cat err)"
+done
+end_native
+is "no child has the session" "$(tail -n 1 out)" "children, 0 with the session or ended otherwise"
+
 # ---- by a depd of its own ----
 begin_native fork
 rm -rf store

@@ -4,11 +4,13 @@
  *
  * native_children KIND: print "ready", wait for a byte on standard input, then create a child.  A
  * forked child prints its state and uses it; one that executes another program lists its mappings.
+ * KIND forks: create children until standard input ends, and count those that have the session.
  */
 #include <asm/prctl.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -212,6 +214,39 @@ static void prepare(void)
 	pthread_create(&thread, NULL, waiter, &epoll);
 }
 
+static int has_session(void)
+{
+	static char buf[1 << 16];
+	int fd = open("/proc/self/maps", O_RDONLY), found = 0;
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf) - 1)) > 0) {
+		buf[n] = '\0';
+		found |= !!strstr(buf, "adept-session");
+	}
+	close(fd);
+	return found;
+}
+
+static int forks(void)
+{
+	struct pollfd in = { .fd = 0, .events = POLLIN };
+	int status, found = 0, n = 0;
+	pid_t pid;
+
+	printf("ready\n");
+	fflush(stdout);
+	for (; !poll(&in, 1, 0); n++) {
+		pid = fork();
+		if (!pid)
+			_exit(has_session());
+		if (waitpid(pid, &status, 0) != pid || status)
+			found++;
+	}
+	printf("%s, %d with the session or ended otherwise\n", n ? "children" : "none", found);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	int status = -1;
@@ -220,6 +255,8 @@ int main(int argc, char **argv)
 
 	if (argc != 2)
 		return 2;
+	if (!strcmp(argv[1], "forks"))
+		return forks();
 	prepare();
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 	printf("ready\n");
