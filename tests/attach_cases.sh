@@ -327,7 +327,7 @@ for case in now later; do
 	go_on
 	over "rseq $case"
 done
-# Natively counted, as there are none in the engine: glibc and librseq are told so at the launch.
+# Under depctl record there are none: the program is without them from its start.
 (sleep 0.3 && echo) | timeout 60 "$DEPCTL" record --alone -q -o rseq.dep "$cases" now >out 2>&1
 is "rseq under depctl record" "$(tail -n 1 out)" "wrong: rseq is registered, 0 (Success)"
 cases=$build/programs/attach_storm

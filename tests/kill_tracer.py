@@ -4,8 +4,8 @@
 
 kill_tracer.py DEPCTL ROUNDS SEED PROGRAM [ARGUMENT...]; the program ends itself after SIGUSR2.
 
-After that either the process is attached to, or nothing of Adept is left in its mappings, and it can
-be attached to again.
+After that either the process is attached to, or nothing of Adept is left in its mappings, and it
+can be attached to again.
 
 Prints a line for each round that went wrong, and at the end how often the tracer was killed before
 and after the program's threads were moved.  Exits with 1 if a round went wrong, or if no tracer was

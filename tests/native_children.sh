@@ -56,8 +56,8 @@ counted() {
 for kind in $kinds; do
 	echo | timeout 60 setarch -R "$children" $kind >native.$kind || fail "natively: $kind"
 	rm -rf store
-	echo | timeout 60 setarch -R "$DEPCTL" record --alone -q --children=no -o store "$children" \
-		$kind >out 2>err
+	echo | timeout 60 setarch -R "$DEPCTL" record --alone -q --children=no -o store \
+		"$children" $kind >out 2>err
 	is "$kind, status" "$?: $(cat err)" "0: "
 	same $kind "$kind is as natively"
 	counted store 1 "$kind: the child is counted, not lost"

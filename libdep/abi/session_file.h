@@ -725,7 +725,7 @@ struct adept_boot {
 	u64 attached_size;	/* bytes mapped at @attached */
 	u64 maps;		/* address of text as at @low, behind the table; 0: it is at @low */
 	u64 stub;		/* a page that @commit unmaps; 0: none */
-	/* where the injector's thread continues after @build and @limits if the injector has died */
+	/* where the injector's thread goes on after @build or @limits if the injector has died */
 	u64 undo;
 	u64 limited;		/* 1: @limits was called */
 	u64 described;		/* bytes that the injector has written to the descriptor ring */

@@ -33,8 +33,8 @@ image_start:
 	jmp	*boot+BOOT_RIP(%rip)
 
 /*
- * The injector's thread in a running process: see struct adept_entries.  If the injector dies before
- * the commit, the thread removes the engine and exits.
+ * The injector's thread in a running process: see struct adept_entries.  If the injector dies
+ * before the commit, the thread removes the engine and exits.
  */
 	.globl	attach_build
 attach_build:

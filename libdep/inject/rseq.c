@@ -2,9 +2,9 @@
 /*
  * Restartable sequences (rseq) of a running process.
  *
- * In the code cache the kernel would not restart a sequence, nor one in which a stopped thread makes
- * a system call for its tracer.  So an attach is refused to processes that have sequences.  glibc
- * registers each thread, but has none.
+ * In the code cache the kernel would not restart a sequence, nor one in which a stopped thread
+ * makes a system call for its tracer.  So an attach is refused to processes that have sequences.
+ * glibc registers each thread, but has none.
  *
  * A thread shows a sequence only from its begin until the thread is next preempted.  By convention
  * programs and libraries describe their sequences in the section __rseq_cs, so the mapped files are

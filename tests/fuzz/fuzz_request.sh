@@ -21,14 +21,14 @@ seed ended ',"session":7,"status":256'
 seed launched ',"session":7,"pid":1234,"native":true,"why":"set-uid"'
 seed record ',"argv":["ls","-l","\u00e4\"\\"],"cwd":"/tmp","store":"/tmp/ls.dep"'
 seed record ',"argv":["a"],"cwd":"/","store":"/s","options":{"null":true,"drop":true,
-"self_check":true,"strict":true,"no_follow":true,"no_functions":true,"ring_size":65536,
-"max_size":1000000,"level":3,
+"self_check":true,"strict":true,"no_follow":true,"no_children":true,
+"no_functions":true,"ring_size":65536,"max_size":1000000,"level":3,
 "aslr":false,"transport":"shm"}' .options
 seed record ',"argv":["a"],"cwd":"/","options":{"no_record":true}' .none
 for word in v op session argv cwd store options pid native why status no_record null drop \
 	keep_translations log_translate log_signal log_thread log_exec log_memory \
-	self_check strict no_follow no_functions ring_size max_size level aslr transport auto kmod \
-	shm; do
+	self_check strict no_follow no_children no_functions ring_size max_size level aslr transport \
+	auto kmod shm; do
 	echo "\"\\\"$word\\\"\""
 done >"$tmp/words"
 fuzz_run -dict="$tmp/words"

@@ -134,8 +134,8 @@ _depctl_record()
 		mapfile -t COMPREPLY < <(compgen -W "--output= --share --ring-size= --max-size= --last= --keep-if=
 			--on-call= --on-slow= --on-perf= --snapshots=
 			--on-full= --level= --transport= --alone --socket= --null --no-record --self-check
-			--keep-translations --strict --no-follow --children= --no-functions --no-aslr --quiet --races
-			--help $races" -- "$cur")
+			--keep-translations --strict --no-follow --children= --no-functions --no-aslr
+			--quiet --races --help $races" -- "$cur")
 		[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
 	else
 		mapfile -t COMPREPLY < <(compgen -c -- "$cur")

@@ -481,7 +481,7 @@ static void test_killed(void **state)
 	}
 }
 
-/* Unused bytes behind the vdso: only where the file ends and all bytes are 0, or the code is there. */
+/* Unused bytes behind the vdso: where its file ends, if all are 0, or the code is there. */
 static void test_vdso_room(void **state)
 {
 	static _Alignas(4096) unsigned char vdso[8192];
