@@ -79,6 +79,7 @@ go_on
 over "a call with a time-out that the attach and the detach have met"
 begin late
 reached late
+state $pid >before
 attach $pid
 reached late
 detach || fail "late: $(cat err)"
@@ -87,6 +88,9 @@ grep -q "1 of its threads follow" err && pass "a thread follows when its call re
 reached late
 is_native $pid && pass "then the engine is gone" ||
 	fail "the engine is still mapped"
+# The int3 behind the call has left no mapping.
+state $pid >after
+cmp before after && pass "and all of the state is as before" || fail "$(diff before after)"
 good store && pass "the store is good" || fail "the store: $(tail -n 1 verify.out)"
 go_on
 over "and it returns what it must"

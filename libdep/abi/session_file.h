@@ -683,10 +683,13 @@ struct adept_entries {
  * struct adept_caught_pc - an instruction that the injector has replaced by int3
  *
  * A thread that is in a system call during the attach meets the int3 when the call returns.
+ *
+ * @byte:	first byte of the original instruction
+ * @of_file:	before, the page was that of the mapped file, without a private copy
  */
 struct adept_caught_pc {
 	u64 pc;
-	u64 byte;		/* first byte of the original instruction */
+	u32 byte, of_file;
 };
 #define ADEPT_CAUGHT_PCS 32u
 #define ADEPT_MAPPINGS 40u

@@ -15,6 +15,9 @@
 
 #define FLAGS		0x202	/* interrupts on, as in each process */
 #define INT3		0xcc
+/* in /proc/PID/pagemap */
+#define PAGEMAP_PRESENT	(1ull << 63)
+#define PAGEMAP_FILE	(1ull << 61)
 
 static int fill_entry(struct adept_attached *a, const struct dep_running *t, struct dep_why *why)
 {
@@ -104,10 +107,31 @@ static bool is_private(int proc, u64 pc)
 	return private;
 }
 
+/* Is the page with @pc that of the mapped file, without a private copy?  It has been read. */
+static bool is_of_file(const struct dep_attaching *a, u64 pc)
+{
+	const struct adept_boot *b = a->boot;
+	int fd;
+	u64 entry = 0;
+
+	for (u64 i = 0; i < b->ncaught; i++)
+		if (b->caught[i].pc / ADEPT_PAGE == pc / ADEPT_PAGE)
+			return b->caught[i].of_file;
+	fd = openat(a->proc, "pagemap", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (pread(fd, &entry, sizeof(entry), (off_t)(pc / ADEPT_PAGE * sizeof(entry))) !=
+	    sizeof(entry))
+		entry = 0;
+	close(fd);
+	return entry & PAGEMAP_PRESENT && entry & PAGEMAP_FILE;
+}
+
 int dep_running_catch(struct dep_attaching *a, struct dep_why *why)
 {
 	const u8 int3 = INT3;
 	struct adept_boot *b = a->boot;
+	bool of_file;
 	u8 byte;
 	int err;
 	u32 i;
@@ -123,6 +147,7 @@ int dep_running_catch(struct dep_attaching *a, struct dep_why *why)
 			err = dep_memory_read(a->mem, a->thread[i].pc, &byte, 1);
 		if (!err && byte == INT3)
 			err = -EBUSY;
+		of_file = !err && is_of_file(a, a->thread[i].pc);
 		if (!err)
 			dep_undo_catches(&a->started->starter.undo, a->thread[i].pc, byte);
 		if (!err)
@@ -131,7 +156,8 @@ int dep_running_catch(struct dep_attaching *a, struct dep_why *why)
 			return dep_inject_error(why, -err, "Thread %d cannot be caught after its "
 						"system call: %s.", a->thread[i].tid,
 						strerror(-err));
-		b->caught[b->ncaught++] = (struct adept_caught_pc){ a->thread[i].pc, byte };
+		b->caught[b->ncaught++] = (struct adept_caught_pc){ a->thread[i].pc, byte,
+								    of_file };
 	}
 	return 0;
 }

@@ -44,6 +44,7 @@ static inline s64 futex_wake(u32 *word, u32 n)
 #define K_PROT_READ	1
 #define K_PROT_WRITE	2
 #define K_PROT_EXEC	4
+#define K_MADV_DONTNEED	4
 #define K_MADV_HUGEPAGE	14
 #define K_MADV_NOHUGEPAGE 15
 #define K_MADV_DONTDUMP	16

@@ -301,7 +301,10 @@ static void restore_caught(u64 pc, u8 *buf, size_t n)
 			buf[boot.caught[i].pc - pc] = (u8)boot.caught[i].byte;
 }
 
-/* A write to a read-only page of a private mapping makes a private copy of the page. */
+/*
+ * Without its private copy the page is the file's again.  A write after mprotect() would split the
+ * mapping for good, since mprotect() leaves it accounted for.
+ */
 static void restore_byte(const struct adept_caught_pc *c)
 {
 	u64 page = c->pc & ~(u64)(ADEPT_PAGE - 1);
@@ -315,6 +318,8 @@ static void restore_byte(const struct adept_caught_pc *c)
 		*(volatile u8 *)c->pc = (u8)c->byte;
 		return;
 	}
+	if (c->of_file && !sys3(__NR_madvise, page, ADEPT_PAGE, K_MADV_DONTNEED))
+		return;
 	if (sys3(__NR_mprotect, page, ADEPT_PAGE, r->prot | K_PROT_WRITE) < 0)
 		return;
 	*(volatile u8 *)c->pc = (u8)c->byte;
@@ -393,11 +398,20 @@ void code_files_unmapped(u64 start, u64 end)
 	unlock(&frag_lock);
 }
 
+/* The program may write to these pages, or has mapped others. */
+static void caught_changed(u64 start, u64 end)
+{
+	for (u64 i = 0; i < boot.ncaught && i < ADEPT_CAUGHT_PCS; i++)
+		if (boot.caught[i].pc >= start && boot.caught[i].pc < end)
+			boot.caught[i].of_file = 0;
+}
+
 void code_changed(u64 stamp, u64 start, u64 end)
 {
 	int hit = 0;
 
 	lock(&frag_lock);
+	caught_changed(start, end);
 	for (u32 i = 0; i < nregions;) {
 		if (regions[i].start < end && regions[i].end > start) {
 			cut_region(i, start, end);
