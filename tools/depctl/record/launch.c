@@ -59,7 +59,10 @@ static int attach(struct record_launch *l, const struct record_options *o)
 	int ret;
 
 	ret = dep_attach_running(&l->target, o->pid, &l->child, &l->cost, &l->native);
-	if (ret)
+	if (ret && !strncmp(l->native.text, "privileged: ", 12))
+		warn("process %d cannot be attached to: its privileges must be those of depctl "
+		     "(%s)", o->pid, l->native.text);
+	else if (ret)
 		warn("%s", *l->native.text ? l->native.text : strerror(-ret));
 	else if (!o->quiet)
 		warn("recording process %d: %u thread%s stopped for %.3f ms; %s ends the recording",
