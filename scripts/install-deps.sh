@@ -15,9 +15,10 @@ packages="gcc make binutils libc6-dev libzydis-dev libzstd-dev liblz4-dev libxxh
 tests="g++ libcmocka-dev libclang-rt-14-dev python3 strace pkg-config procps util-linux
 	gawk mawk perl gzip bzip2 xz-utils zstd pigz sqlite3 luajit povray redis-server redis-tools
 	libpython3.11-testsuite bc cppcheck python3-prometheus-client python3-jsonschema valgrind
-	libomp-dev libcap2-bin sudo iputils-ping gdb jq"
+	libomp-dev libcap2-bin sudo iputils-ping gdb jq nginx-light memcached postgresql
+	postgresql-client stress-ng"
 
-long="libevent-dev libbz2-dev bzip2 postgresql postgresql-client python3-sphinx"
+long="libevent-dev libbz2-dev bzip2 python3-sphinx nodejs openjdk-17-jdk-headless"
 
 vm="linux-headers-amd64 qemu-system-x86 busybox-static cpio kmod sparse bzip2 xz-utils pigz perl
 	mawk sqlite3 python3"
@@ -105,8 +106,15 @@ if [ "$(id -u)" != 0 ]; then
 	echo "install-deps.sh: must be run as root, for instance by sudo" >&2
 	exit 1
 fi
-# as if in single user mode, in which no server is started
+# No server is started: as if in single user mode, and by a policy, which systemd's helper asks for.
 export DEBIAN_FRONTEND=noninteractive RUNLEVEL=1
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ] && [ ! -L $policy ]; then
+	trap 'rm -f $policy' EXIT
+	trap 'exit 1' INT TERM
+	printf '#!/bin/sh\nexit 101\n' >$policy
+	chmod 755 $policy
+fi
 apt-get update -q
 # Not recommended ones: redis would not need them, povray would fetch a desktop.
 apt-get install -q -y --no-install-recommends $missing

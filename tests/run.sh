@@ -30,7 +30,7 @@ mkdir -p "$log"
 passed=0 failed=0 skipped=0 bad=
 wanted=" $* "
 # Their scripts take names of tests as arguments.
-with_names=" breach exactness predict races races-suites races-truth selfcheck "
+with_names=" attach-servers breach exactness predict races races-suites races-truth selfcheck "
 known=" "
 
 # totals FILE: passed, failed and skipped, from a suite's last line
@@ -203,6 +203,7 @@ suite pause 300 bash tests/pause.sh
 suite attach-store 300 bash tests/attach_store.sh
 suite native-children 300 bash tests/native_children.sh
 suite attach-cases 300 bash tests/attach_cases.sh
+suite attach-servers 300 bash tests/attach_servers.sh
 suite fragments 300 bash tests/fragments.sh
 suite gdb 300 bash tests/gdb.sh
 suite order 300 bash tests/order.sh
