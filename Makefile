@@ -5,7 +5,8 @@
 #			Documentation/testing.rst); make check-long: all of them with larger inputs
 # make bench		what recording costs, compared with native runs (BENCH="gzip xz",
 #			ROUNDS=, QUICK=1), and then what bench-attach measures
-# make bench-attach	how long attach and detach stop a process (BENCH="sleep100 busy8")
+# make bench-attach	how long attach and detach stop a process (BENCH="sleep100 busy8"), and what
+#			its threads and clients notice (BENCH="stamp100 redis")
 # make bench-races	the cost of race detection, compared with other detectors; takes the same
 # make bench-depd	how fast depd is, compared with `depctl record --alone`; takes the same
 # make lint		licence lines, line lengths, cppcheck where it is installed
