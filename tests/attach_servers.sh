@@ -81,7 +81,7 @@ load_ends() {
 		fail "$1: status $status: $(tail -n 1 load.out)"
 }
 
-# loaded NAME KIND ADDRESS [PATH...]: cycles of the processes $pids under load.  During a first load,
+# loaded NAME KIND ADDRESS [PATH...]: cycles of the processes $pids under load.  In a first load,
 # without a cycle, a server makes what it keeps.
 loaded() {
 	load_begins "${@:2}" && load_ends "$1, natively"

@@ -30,7 +30,8 @@ mkdir -p "$log"
 passed=0 failed=0 skipped=0 bad=
 wanted=" $* "
 # Their scripts take names of tests as arguments.
-with_names=" attach-servers breach exactness predict races races-suites races-truth selfcheck "
+with_names=" attach-servers attach-stress breach exactness predict races races-suites races-truth"
+with_names="$with_names selfcheck "
 known=" "
 
 # totals FILE: passed, failed and skipped, from a suite's last line
@@ -198,12 +199,13 @@ suite attach-record 300 bash tests/attach_record.sh
 suite last 300 bash tests/last.sh
 suite snapshot 300 bash tests/snapshot.sh
 suite triggers 300 bash tests/triggers.sh
-suite detach 300 bash tests/detach.sh
+suite detach "$(cases 300 600)" bash tests/detach.sh
 suite pause 300 bash tests/pause.sh
 suite attach-store 300 bash tests/attach_store.sh
 suite native-children 300 bash tests/native_children.sh
 suite attach-cases 300 bash tests/attach_cases.sh
 suite attach-servers 300 bash tests/attach_servers.sh
+suite attach-stress 300 bash tests/attach_stress.sh
 suite fragments 300 bash tests/fragments.sh
 suite gdb 300 bash tests/gdb.sh
 suite order 300 bash tests/order.sh

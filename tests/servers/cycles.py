@@ -133,7 +133,7 @@ def cycle(depctl, store, pid, hold):
 
 
 def percentile(values, share):
-    return sorted(values)[int(len(values) * share)] if values else 0
+    return sorted(values)[int((len(values) - 1) * share)]
 
 
 def run(depctl, store, seed, cycles, pids):
@@ -158,6 +158,8 @@ def run(depctl, store, seed, cycles, pids):
 
 def main():
     depctl, store, seed, cycles = sys.argv[1:5]
+    # A shell has its background commands ignore it, and depctl would, too.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         run(depctl, store, seed, int(cycles), [int(pid) for pid in sys.argv[5:]])
     except (Wrong, OSError, subprocess.TimeoutExpired) as e:
