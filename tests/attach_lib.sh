@@ -4,16 +4,22 @@
 # $cases is the program, $pid the process.
 
 # attach PID [COMMAND...]: begin to record it, in the background: $recorder; COMMAND runs depctl;
-# $attach_options are those of depctl attach
+# $attach_options are those of depctl attach.  A busy thread can have it refused for now, and
+# the tracer may finish that thread's call first.
 attach() {
-	rm -rf store
-	: >err
-	timeout -s KILL 120 "${@:2}" "$DEPCTL" attach $attach_options -o store "$1" 2>err &
-	recorder=$!
-	wait_for 20 grep -qs "recording process" err || {
-		fail "no attach to $1: $(cat err)"
-		return 1
-	}
+	local again
+	for ((again = 0; again < 10; again++)); do
+		rm -rf store
+		: >err
+		timeout -s KILL 120 "${@:2}" "$DEPCTL" attach $attach_options -o store "$1" 2>err &
+		recorder=$!
+		wait_for 20 eval 'grep -qs "recording process" err || ! kill -0 $recorder'
+		! grep -qs "recording process" err || return 0
+		grep -Eq "try again|is traced by process" err || break
+		sleep 0.2
+	done
+	fail "no attach to $1: $(cat err)"
+	return 1
 }
 
 # detach: end the recording; fails if the process could not be detached from
