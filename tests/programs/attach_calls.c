@@ -2,8 +2,8 @@
 /*
  * Suite: attach.  attach_calls SECONDS [COPIES], or 0 for until SIGUSR2: threads in calls whose
  * results a stop by ptrace would change, in calls that the kernel restarts, and in none.  Each
- * checks every result and, roughly, the time it took.  COPIES: so many threads for each call with a
- * time-out; 0: only one thread, which makes these calls in turn.
+ * checks every result and, roughly, the time it took.  COPIES: so many threads for each call with
+ * a time-out; 0: only one thread, which makes these calls in turn.
  * Exits with 1 at the first wrong result.
  */
 #include <errno.h>
@@ -308,7 +308,8 @@ int main(int argc, char **argv)
 	enum { NTIMED = sizeof(timed) / sizeof(timed[0]), NWHOLE = 2, COPIES = 100,
 	       N = NTIMED * COPIES + 2 * NWHOLE + 2 };
 	unsigned long computed = 0, created = 0;
-	int i, n = 0, seconds = argc > 1 ? atoi(argv[1]) : 1, copies = argc > 2 ? atoi(argv[2]) : 1;
+	int i, n = 0, seconds = argc > 1 ? atoi(argv[1]) : 1;
+	int copies = argc > 2 ? atoi(argv[2]) : 1;
 	struct timespec rest = { .tv_sec = seconds };
 	pthread_t t[N];
 	sigset_t set;
@@ -325,7 +326,8 @@ int main(int argc, char **argv)
 		puts("all calls returned what they must");
 		return 0;
 	}
-	if (copies > COPIES || pipe(whole[0].fd) || socketpair(AF_UNIX, SOCK_STREAM, 0, whole[1].fd))
+	if (copies > COPIES || pipe(whole[0].fd) ||
+	    socketpair(AF_UNIX, SOCK_STREAM, 0, whole[1].fd))
 		return 2;
 	for (i = 0; i < NTIMED * copies; i++)
 		pthread_create(&t[n++], NULL, run_timed, &timed[i % NTIMED]);
