@@ -163,7 +163,7 @@ def requests(path, n, at):
 
 
 def redis_times(depctl, tmp, server, path, n):
-    """Latencies without and with the cycle, which goes on beside the requests; the stops."""
+    """Latencies without and with the cycle, which overlaps the requests; the stops."""
     native = requests(path, n, {})
     r, stops = [], []
     at = {n // 3: lambda: r.append(Recording(depctl, tmp, server.pid)),
