@@ -78,7 +78,7 @@ void dep_undo_catches(struct dep_undo *u, u64 pc, u8 byte)
 
 	if (l->ncaught == ADEPT_CAUGHT_PCS)
 		return;
-	l->caught[l->ncaught++] = (struct adept_caught_pc){ pc, byte };
+	l->caught[l->ncaught++] = (struct adept_caught_pc){ .pc = pc, .byte = byte };
 	write_list(u, offsetof(struct dep_undo_list, ncaught),
 		   sizeof(*l) - offsetof(struct dep_undo_list, ncaught));
 }
