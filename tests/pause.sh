@@ -163,7 +163,8 @@ static void *run(void *arg)
 		pthread_mutex_lock(&lock);
 		locked++;
 		pthread_mutex_unlock(&lock);
-		racy += arg != NULL;
+		if (arg)
+			racy++;
 		usleep(100);
 	}
 	return arg;
@@ -178,7 +179,7 @@ int main(int argc, char **argv)
 	(void)argv;
 	while (!over) {
 		handed++;	/* each thread that gets it is created later, mostly in a pause */
-		pthread_create(&t[0], NULL, run, NULL);
+		pthread_create(&t[0], NULL, run, argc > 1 ? &c : NULL);
 		pthread_create(&t[1], NULL, run, argc > 1 ? &c : NULL);
 		usleep(300000);
 		over = !over ? -1 : over;

@@ -34,7 +34,7 @@
 #define PAUSE_NS	50000		/* first pause between two passes over the threads */
 #define LONG_PAUSE_NS	3000000		/* next ones are longer, up to this */
 #define RETRY_NS	3000000		/* pause between two tries */
-#define BUSY_TRIES	50		/* maximum of tries while another tracer traces it */
+#define BUSY_NS		2000000000ull	/* for all tries while another tracer traces it */
 #define LATE_NS		10000000	/* maximum time between two looks at the threads in calls */
 
 /** struct detach - in memory that the tracer and its caller share */
@@ -493,8 +493,8 @@ static int leave(const struct dep_target *target, u32 slot, pid_t pid, bool paus
 		 struct dep_detached *out, struct dep_why *why)
 {
 	u64 begun = now_ns();
-	unsigned int tries;
 	struct detach *d;
+	u64 limit;
 	int err;
 
 	if (pid <= 0 || pid == getpid())
@@ -507,13 +507,13 @@ static int leave(const struct dep_target *target, u32 slot, pid_t pid, bool paus
 	d->pid = pid;
 	d->pause = pause;
 	/*
-	 * -EBUSY: the recorder traces it during an execve, or the threads have not noticed yet that
-	 * an earlier tracer has died.
+	 * -EBUSY: the recorder traces it during an execve, the tracer of an attach or a pause still
+	 * finishes calls, or the threads have not noticed yet that an earlier tracer has died.
 	 */
-	for (tries = 0;; tries++) {
+	for (;;) {
 		err = try(d, why);
-		if ((err != -EAGAIN && (err != -EBUSY || tries == BUSY_TRIES)) ||
-		    now_ns() - begun > TRIES_NS)
+		limit = err == -EAGAIN ? TRIES_NS : err == -EBUSY ? BUSY_NS : 0;
+		if (now_ns() - begun >= limit)
 			break;
 		pause_ns(RETRY_NS);
 	}

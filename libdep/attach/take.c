@@ -351,10 +351,10 @@ static int try_for_long(struct result *r, struct dep_why *why)
 	unsigned int tries;
 	int err = 0;
 
-	/* The tracer of an earlier try can still be finishing a call: -EBUSY. */
+	/* The tracer of an earlier try, or of the pause, can still be finishing a call: -EBUSY. */
 	for (tries = 0; now_ns() - begun < TRY_NS; tries++) {
 		err = try(r, why);
-		if (err != -EAGAIN && (err != -EBUSY || !tries))
+		if (err != -EAGAIN && (err != -EBUSY || (!tries && !r->paused)))
 			break;
 		nanosleep(&pause, NULL);
 	}
