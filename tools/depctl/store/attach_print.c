@@ -163,7 +163,9 @@ void attach_print_thread(struct attach_info *f, const struct attach_thread *t)
 	else
 		out_text(&f->out, "how it was entered is not in the store");
 	if (t->left)
-		out_printf(&f->out, "; detached from at %.3f s", seconds(f, t->thread->end_ns));
+		out_printf(&f->out, "; %s at %.3f s",
+			   t->detach.reason == ADEPT_DETACH_PAUSED ? "paused" : "detached from",
+			   seconds(f, t->thread->end_ns));
 	out_text(&f->out, "\n");
 	for (i = 0; i < t->nframes; i++)
 		print_frame(f, t, i);
