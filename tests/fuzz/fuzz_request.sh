@@ -27,8 +27,8 @@ seed record ',"argv":["a"],"cwd":"/","store":"/s","options":{"null":true,"drop":
 seed record ',"argv":["a"],"cwd":"/","options":{"no_record":true}' .none
 for word in v op session argv cwd store options pid native why status no_record null drop \
 	keep_translations log_translate log_signal log_thread log_exec log_memory \
-	self_check strict no_follow no_children no_functions ring_size max_size level aslr transport \
-	auto kmod shm; do
+	self_check strict no_follow no_children no_functions ring_size max_size level aslr \
+	transport auto kmod shm; do
 	echo "\"\\\"$word\\\"\""
 done >"$tmp/words"
 fuzz_run -dict="$tmp/words"

@@ -33,12 +33,12 @@ static void refused(const char *name, const char *line)
 static void sockets(void **state)
 {
 	(void)state;
-	parsed("tcp", "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  "
-	       "   0        0 4711 1 0000000000000000 100 0 0 10 0\n", 4711, "tcp 127.0.0.1:8080");
-	parsed("tcp", "  12: 0100007F:1F90 0200000A:D431 01 00000000:00000000 00:00000000 00000000  "
-	       "1000        0 99 1\n", 99, "tcp 127.0.0.1:8080 -> 10.0.0.2:54321");
-	parsed("udp6", "   1: 00000000000000000000000001000000:0035 00000000000000000000000000000000"
-	       ":0000 07 00000000:00000000 00:00000000 00000000     0        0 7 2\n", 7,
+	parsed("tcp", "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 "
+	       "    0        0 4711 1 0000000000000000 100 0 0 10 0\n", 4711, "tcp 127.0.0.1:8080");
+	parsed("tcp", "  12: 0100007F:1F90 0200000A:D431 01 00000000:00000000 00:00000000 00000000 "
+	       " 1000        0 99 1\n", 99, "tcp 127.0.0.1:8080 -> 10.0.0.2:54321");
+	parsed("udp6", "   1: 00000000000000000000000001000000:0035 0000000000000000000000000000000"
+	       "0:0000 07 00000000:00000000 00:00000000 00000000     0        0 7 2\n", 7,
 	       "udp [::1]:53");
 	parsed("unix", "ffff8880: 00000002 00000000 00010000 0001 01 1234 /run/a b\n", 1234,
 	       "unix /run/a b");
@@ -46,10 +46,10 @@ static void sockets(void **state)
 	/* No socket: the line of titles, no inode, an address of no known size. */
 	refused("tcp", "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when\n");
 	refused("unix", "Num       RefCount Protocol Flags    Type St Inode Path\n");
-	refused("tcp", "   0: 0100007F:1F90 0200000A:D431 06 00000000:00000000 03:00000000 00000000  "
-		"   0        0 0 3\n");
-	refused("tcp", "   0: 01007F:1F90 0200000A:D431 06 00000000:00000000 03:00000000 00000000  "
-		"   0        0 5 3\n");
+	refused("tcp", "   0: 0100007F:1F90 0200000A:D431 06 00000000:00000000 03:00000000 "
+		"00000000     0        0 0 3\n");
+	refused("tcp", "   0: 01007F:1F90 0200000A:D431 06 00000000:00000000 03:00000000 00000000 "
+		"    0        0 5 3\n");
 	refused("tcp", "");
 }
 
@@ -84,7 +84,7 @@ static void facts(void **state)
 	files = count(ring, n, ADEPT_DESC_FILE);
 	assert_int_equal(a.maps_left_out + a.files_left_out, 0);
 	assert_true(maps > 5 && files >= 4);
-	/* In a page not all of them have room; they are counted, and nothing is behind the bound. */
+	/* In a page not all of them have room: they are counted, and nothing is behind it. */
 	memset(ring, 0xee, sizeof(ring));
 	n = dep_facts_write(ring, 4096, proc);
 	assert_true(n <= 3072);
