@@ -20,6 +20,7 @@
 
 #define STOP_MS		100	/* time for all threads of a pass to stop */
 #define BLOCKED_MS	100	/* time for uninterruptible waits to end */
+#define SEIZED		64	/* threads seized before the deadline is set anew */
 #define PASSES		20	/* maximum; 3 or 4 suffice if threads create threads all the time */
 
 static volatile sig_atomic_t expired;
@@ -100,7 +101,8 @@ static int wait_unblocked(struct scan *s, struct dep_why *why)
  *
  * PTRACE_SEIZE waits while another thread of the process is in execve.  That execve waits until the
  * threads that it has killed are reaped, by this tracer if it traces them.  Only the tracer's death
- * ends this deadlock: the callers set a deadline that kills it.
+ * ends this deadlock: the callers set a deadline that kills it.  Threads that are stopped then are
+ * released as they are, with calls that the stop has cut short, so it must not come without need.
  */
 static int seize_one(struct scan *s, struct dep_attach_thread *t, struct dep_why *why)
 {
@@ -123,14 +125,18 @@ static int seize_one(struct scan *s, struct dep_attach_thread *t, struct dep_why
 static int seize(struct scan *s, bool which, struct dep_why *why)
 {
 	struct dep_attach_thread *t;
+	u32 i, n = 0;
 	int err = 0;
-	u32 i;
 
 	for (i = 0; i < s->n && !err; i++) {
 		t = &s->thread[i];
-		if (t->tid && t->was_stopped == UNTRACED && stop_is_allowed(t) == which)
-			err = seize_one(s, t, why);
+		if (!t->tid || t->was_stopped != UNTRACED || stop_is_allowed(t) != which)
+			continue;
+		if (n++ % SEIZED == 0)
+			deadline(STOP_MS, SIG_DFL);
+		err = seize_one(s, t, why);
 	}
+	deadline(0, SIG_DFL);
 	return err;
 }
 
@@ -271,9 +277,7 @@ static int pass(struct scan *s, struct timespec *begun, struct dep_why *why)
 
 	if (err)
 		return err;
-	deadline(STOP_MS, SIG_DFL);
 	err = seize_all(s, why);
-	deadline(0, SIG_DFL);
 	if (err)
 		return err;
 	if (!begun->tv_sec)
