@@ -253,9 +253,7 @@ int main(int argc, char **argv)
 	char byte;
 	pid_t pid;
 
-	if (argc != 2)
-		return 2;
-	if (!strcmp(argv[1], "forks"))
+	if (argc != 2 || !strcmp(argv[1], "forks"))
 		return forks();
 	prepare();
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);

@@ -249,5 +249,5 @@ int main(int argc, char **argv)
 		{ "late", case_late },
 	};
 
-	return argc > 1 ? run_case(cases, sizeof(cases) / sizeof(cases[0]), argv[1]) : 2;
+	return run_case(cases, sizeof(cases) / sizeof(cases[0]), argc == 2 ? argv[1] : "code");
 }
