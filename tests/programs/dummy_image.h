@@ -7,6 +7,6 @@
 
 #define BOOT_REGS	96
 #define BOOT_RIP	224
-#define BOOT_SIZE	1696
+#define BOOT_SIZE	2760
 
 #endif
