@@ -33,6 +33,7 @@
 #define TRIES_NS	5000000000ull	/* for all tries */
 #define PAUSE_NS	50000		/* first pause between two passes over the threads */
 #define LONG_PAUSE_NS	3000000		/* next ones are longer, up to this */
+#define PAUSE_THREAD_NS	10000		/* more for each thread that was asked */
 #define RETRY_NS	3000000		/* pause between two tries */
 #define BUSY_NS		2000000000ull	/* for all tries while another tracer traces it */
 #define LATE_NS		10000000	/* maximum time between two looks at the threads in calls */
@@ -50,6 +51,7 @@ struct detach {
 	struct dep_leaving leaving;
 	struct scan *s;
 	struct dep_leaver *leaver;	/* for each thread of @s, at the same index */
+	u32 expected;			/* slot's leavers when all threads wait that were asked */
 };
 
 static u64 now_ns(void)
@@ -97,6 +99,8 @@ static bool is_late(const struct detach *d, u32 i)
 
 static void go_on(struct detach *d, u32 i, int sig)
 {
+	d->expected += !d->leaver[i].asked;
+	d->leaver[i].asked = true;
 	ptrace(PTRACE_CONT, d->s->thread[i].tid, NULL, (long)sig);
 	d->s->thread[i].was_stopped = WATCHED;
 	d->s->thread[i].kind = DEP_ATTACH_RUNNING;
@@ -126,13 +130,12 @@ static int ask(struct detach *d, u32 i)
 	return 0;
 }
 
-/* Stop a thread that waits.  It may have begun to wait again, or be about to end. */
-static void stop_waiting(struct detach *d, u32 i)
+/* Wait for the stop of a thread that was asked to.  It may be about to end. */
+static void await_stop(struct detach *d, u32 i)
 {
 	struct dep_attach_thread *t = &d->s->thread[i];
 	int status = 0;
 
-	ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 	while (waitpid(t->tid, &status, __WALL) < 0 && errno == EINTR)
 		;
 	if (!WIFSTOPPED(status)) {
@@ -141,6 +144,32 @@ static void stop_waiting(struct detach *d, u32 i)
 	}
 	t->was_stopped = STOPPED;
 	t->status = status;
+}
+
+/* Stop a thread that waits.  It may have begun to wait again. */
+static void stop_waiting(struct detach *d, u32 i)
+{
+	ptrace(PTRACE_INTERRUPT, d->s->thread[i].tid, NULL, NULL);
+	await_stop(d, i);
+}
+
+/* Stop all threads that wait: first ask all of them, so that they need not wait for each other. */
+static void stop_those_that_wait(struct detach *d)
+{
+	struct dep_attach_thread *t;
+	u32 i;
+
+	for (i = 0; i < d->s->n; i++) {
+		t = &d->s->thread[i];
+		if (!t->tid || t->was_stopped != WATCHED ||
+		    !dep_leaving_waits(&d->leaving, t->pc))
+			continue;
+		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+		t->was_stopped = ASKED;
+	}
+	for (i = 0; i < d->s->n; i++)
+		if (d->s->thread[i].was_stopped == ASKED)
+			await_stop(d, i);
 }
 
 /* If a thread that has stopped were asked to stop, it would do so again when it is let go. */
@@ -188,6 +217,7 @@ static int pass(struct detach *d, struct timespec *begun)
 	u32 i;
 
 	look(d);
+	stop_those_that_wait(d);
 	err = stop_all(d->s, begun->tv_sec ? &again : begun, &d->why);
 	if (err)
 		return err;
@@ -197,8 +227,6 @@ static int pass(struct detach *d, struct timespec *begun)
 
 		if (!t->tid || d->leaver[i].ready || d->leaver[i].native)
 			continue;
-		if (t->was_stopped == WATCHED && dep_leaving_waits(&d->leaving, t->pc))
-			stop_waiting(d, i);
 		if (t->was_stopped == STOPPED)
 			err = ask(d, i);
 		all &= !t->tid || d->leaver[i].ready || is_late(d, i);
@@ -230,6 +258,27 @@ static int commit(struct detach *d)
 	return err == -EAGAIN ? 1 : err;
 }
 
+/* Number of threads that were asked and have not begun to wait; not exact. */
+static s32 missing(const struct detach *d)
+{
+	return (s32)(d->expected - __atomic_load_n(&d->leaving.slot->leavers, __ATOMIC_SEQ_CST));
+}
+
+/* Wait until the threads that were asked have begun to wait, for some time. */
+static void await_leavers(const struct detach *d)
+{
+	const struct timespec round = { .tv_nsec = LONG_PAUSE_NS };
+	u64 until = now_ns() + LONG_PAUSE_NS + d->s->n * PAUSE_THREAD_NS;
+	u32 *leavers = &d->leaving.slot->leavers, now;
+
+	while (now_ns() < until) {
+		now = __atomic_load_n(leavers, __ATOMIC_SEQ_CST);
+		if (missing(d) <= 0)
+			return;
+		syscall(SYS_futex, leavers, FUTEX_WAIT, now, &round, NULL, 0);
+	}
+}
+
 static int try_to_commit(struct detach *d, struct timespec *begun)
 {
 	u64 begin = now_ns();
@@ -245,7 +294,10 @@ static int try_to_commit(struct detach *d, struct timespec *begun)
 			return ret;
 		if (ret && !commit(d))
 			return 0;
-		pause_ns(pause);
+		if (missing(d) > 0)
+			await_leavers(d);
+		else
+			pause_ns(pause);
 		/* A thread that is stopped again before it gets a processor gets nowhere. */
 		if (pause < LONG_PAUSE_NS)
 			pause *= 2;
@@ -358,7 +410,7 @@ static void handle_stops(struct detach *d)
 	}
 }
 
-static void stop_those_that_wait(struct detach *d)
+static void ask_those_that_wait(struct detach *d)
 {
 	struct dep_attach_thread now;
 	u32 i;
@@ -393,7 +445,7 @@ static void finish(struct scan *s, void *arg)
 		handle_stops(d);
 		if (!count_left(d))
 			break;
-		stop_those_that_wait(d);
+		ask_those_that_wait(d);
 		/* Returns early when a thread begins to wait, and after a stop. */
 		syscall(SYS_futex, &d->leaving.slot->leavers, FUTEX_WAIT, leavers, &late, NULL, 0);
 	}
@@ -417,8 +469,11 @@ static int begin(struct detach *d, struct scan *s)
 	/* What cannot be attached to cannot be resumed, either. */
 	if (d->pause && (err = refuse_process(s->pid, s->proc, true, &d->why)))
 		return err;
-	return dep_leaving_begin(&d->leaving, d->target, d->slot, d->pid, s->proc, d->pause,
-				 &d->why);
+	err = dep_leaving_begin(&d->leaving, d->target, d->slot, d->pid, s->proc, d->pause,
+				&d->why);
+	if (!err)
+		d->expected = __atomic_load_n(&d->leaving.slot->leavers, __ATOMIC_SEQ_CST);
+	return err;
 }
 
 /* The process goes on in the engine. */

@@ -31,11 +31,12 @@ struct dep_leaving {
 /**
  * struct dep_leaver - a thread
  * @ready:	it is stopped, and can be moved
+ * @asked:	the caller's: it was let go on after dep_leaving_ask()
  * @native:	it never was in the engine: after an attach it has not returned from its system call
  */
 struct dep_leaver {
 	pid_t tid;
-	bool ready, native;
+	bool ready, native, asked;
 };
 
 /**
