@@ -28,7 +28,7 @@ static void check_record(const struct request *r)
 	REQUIRE(r->max_size < 1ull << 53);
 	REQUIRE(r->transport <= REQUEST_SHM);
 	/* all flags except the module's */
-	REQUIRE(!(r->flags & ~(0x1bfu | ADEPT_S_LOG_ALL)));
+	REQUIRE(!(r->flags & ~(0x3bfu | ADEPT_S_LOG_ALL)));
 	REQUIRE(!(r->flags & ADEPT_S_NO_RECORD && r->flags & ADEPT_S_LOG_ALL));
 }
 
