@@ -23,7 +23,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "libdep/abi/session_file.h"
+#include "libdep/abi/boot.h"
 
 #define DEP_WHY_SIZE 512
 

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../libdep/abi/session_file.h"
+#include "../../libdep/abi/boot.h"
 #include "../programs/session_map.h"
 
 /* Each thread and child has its own sequence. */

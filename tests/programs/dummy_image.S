@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The smallest engine: gives the program its registers and gets out of the way.
- * Laid out as libdep/abi/session_file.h wants it: boot structure, entry offsets, code.
+ * Laid out as libdep/abi/boot.h wants it: boot structure, entry offsets, code.
  */
 #include "dummy_image.h"
 

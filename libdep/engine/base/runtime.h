@@ -5,7 +5,7 @@
 #ifndef ADEPT_ENGINE_BASE_RUNTIME_H
 #define ADEPT_ENGINE_BASE_RUNTIME_H
 
-#include "libdep/abi/session_file.h"
+#include "libdep/abi/boot.h"
 #include "sys.h"
 #include "tls.h"
 

@@ -73,7 +73,7 @@
 
 #ifndef __ASSEMBLER__
 #include "libdep/abi/stream.h"
-#include "libdep/abi/session_file.h"
+#include "libdep/abi/boot.h"
 #include "lock.h"
 
 struct frag;
