@@ -12,6 +12,7 @@
 #include "cases.h"
 
 #define PAGE	4096
+#define HUGE	(8ull << 30)	/* more than the engine keeps hashes for */
 #define RX	(PROT_READ | PROT_EXEC)
 #define RW	(PROT_READ | PROT_WRITE)
 #define RWX	(PROT_READ | PROT_WRITE | PROT_EXEC)
@@ -64,13 +65,16 @@ static void case_code(void)
 	unsigned char *alias = map(RW, MAP_SHARED, shared, NULL);
 	unsigned char *written = map(RX, MAP_SHARED, shared, NULL);
 	unsigned char *same = map(RX, MAP_PRIVATE, one, NULL);
+	unsigned char *huge = mmap(NULL, HUGE, RWX, ANON | MAP_NORESERVE, -1, 0);
 	unsigned char *all[] = { patched, writable, replaced, moved, written };
 
+	check(huge != MAP_FAILED, "mmap", 0);
+	write_code(huge, 1);
 	write_code(patched, 1);
 	write_code(writable, 1);
 	mprotect(patched, PAGE, RX);
 	for (i = 0; i < 5; i++)
-		check(call(all[i]) == 1 && call(same) == 1, "before the pause", i);
+		check(call(all[i]) == 1 && call(same) == 1 && call(huge) == 1, "before", i);
 	here();
 	for (i = 0; i < 5; i++)
 		check(call(all[i]) == 1 && call(same) == 1, "in the pause", i);
@@ -81,10 +85,12 @@ static void case_code(void)
 	map(RX, MAP_PRIVATE | MAP_FIXED, two, replaced);
 	munmap(moved, PAGE);
 	write_code(alias, 2);
+	write_code(huge, 2);
 	here();
 	map(RX, MAP_PRIVATE | MAP_FIXED, two, moved);
 	for (i = 0; i < 5; i++)
 		check(call(all[i]) == 2 && call(same) == 1, "after the pause", i);
+	check(call(huge) == 2, "in a huge mapping", call(huge));
 	/* What the engine protects against writing again. */
 	write_code(writable, 3);
 	check(call(writable) == 3, "written again", call(writable));

@@ -11,9 +11,10 @@
 #include "code_regions.h"
 #include "mapping_table.h"
 
-#define NO_CODE	0u	/* hash of a page without fragments */
+#define NO_CODE		0u		/* hash of a page without fragments */
+#define MOST_PAGES	(1u << 20)	/* fragments in a larger mapping are not kept */
 
-/** struct kept - an executable mapping, with a hash for each of its pages */
+/** struct kept - an executable mapping, with a hash for each of its pages; NULL: it is too large */
 struct kept {
 	struct region region;
 	u32 *hash;
@@ -49,7 +50,9 @@ static u32 hash_page(u64 addr)
 static void keep(const struct region *r)
 {
 	if (nkept < room)
-		kept[nkept++] = (struct kept){ *r, heap_alloc(pages(r) * sizeof(u32)) };
+		kept[nkept++] = (struct kept){
+			*r, pages(r) > MOST_PAGES ? NULL : heap_alloc(pages(r) * sizeof(u32)),
+		};
 }
 
 static struct kept *kept_of(u64 pc)
@@ -68,7 +71,7 @@ static int hash_run(u64 start, u64 end)
 		struct kept *k = kept_of(from);
 		u64 page = k ? (from - k->region.start) / ADEPT_PAGE : 0;
 
-		if (!k)
+		if (!k || !k->hash)
 			return 0;
 		if (k->hash[page] == NO_CODE)
 			k->hash[page] = hash_page(at);
@@ -101,7 +104,7 @@ static int is_same(const struct region *r)
 
 static void check_pages(const struct kept *k)
 {
-	for (u64 i = 0; i < pages(&k->region); i++) {
+	for (u64 i = 0; k->hash && i < pages(&k->region); i++) {
 		u64 at = k->region.start + i * ADEPT_PAGE;
 
 		if (k->hash[i] != NO_CODE && k->hash[i] != hash_page(at))
