@@ -228,6 +228,8 @@ pid=$!
 wait_for 10 grep -qs running out
 bursts 20ms/50ms && pass "in bursts" || fail "in bursts: $(cat err)"
 grep -q "runs natively again" err && pass "then it is detached from" || fail "$(cat err)"
+grep -q "[0-9] bursts were recorded" err && pass "it says how many bursts there were" ||
+	fail "$(cat err)"
 is_native $pid && pass "the engine is gone" || fail "the engine is still mapped"
 kill -USR2 $pid
 wait $pid

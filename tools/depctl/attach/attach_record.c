@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tools/depctl/depctl.h"
+#include "tools/depctl/record/burst.h"
 #include "attach_record.h"
 
 #define COMMAND_MAX	(128u << 10)
@@ -58,5 +59,7 @@ int attach_record(struct record_options *o, pid_t pid)
 		return EXIT_FAILURE;
 	ret = record_anywhere(o, NULL, &r);
 	signals_end();
+	if (o->burst && !o->quiet && !ret)
+		burst_report(o->burst);
 	return ret || r.failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -107,6 +107,7 @@ unsigned int burst_step(struct burst *b, const struct record_launch *l, unsigned
 		return round_ms;
 	now = now_ns();
 	if (now >= b->next_ns && !change_all(b, l)) {
+		b->tries++;
 		b->next_ns = now + RETRY_NS;
 	} else if (now >= b->next_ns) {
 		b->paused = !b->paused;
@@ -117,4 +118,12 @@ unsigned int burst_step(struct burst *b, const struct record_launch *l, unsigned
 	if (b->next_ns - now >= round_ms * 1000000ull)
 		return round_ms;
 	return (unsigned int)((b->next_ns - now) / 1000000) + 1;
+}
+
+void burst_report(const struct burst *b)
+{
+	warn("%u burst%s recorded", b->bursts, b->bursts == 1 ? " was" : "s were");
+	if (b->tries)
+		warn("%u time%s a process could not be paused or resumed at once; the last reason: "
+		     "%s", b->tries, b->tries == 1 ? "" : "s", b->why.text);
 }

@@ -9,12 +9,13 @@
  * @next_ns:	when to change between recording and pause, by the monotonic clock; 0: never
  * @bursts:	number of bursts so far
  * @failed:	how often a process could not be paused or resumed, and cannot be later
+ * @tries:	how often it was to be tried again, for the reason @why
  */
 struct burst {
 	uint64_t on_ns, off_ns;
 	uint64_t next_ns;
 	bool paused;
-	uint32_t bursts, failed;
+	uint32_t bursts, failed, tries;
 	struct dep_why why;
 };
 
@@ -29,5 +30,7 @@ void burst_begin(struct burst *b);
  * Return: the time until the next call in milliseconds.
  */
 unsigned int burst_step(struct burst *b, const struct record_launch *l, unsigned int round_ms);
+/** burst_report() - at the end: print how many bursts there were */
+void burst_report(const struct burst *b);
 
 #endif
