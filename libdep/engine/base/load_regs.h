@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Assembler macro that loads the application's registers. */
+/* Assembler macros that load the application's registers. */
 #include "tls.h"
 
 	/* Load the application's registers except rsp; r15 gets the record pointer. */
@@ -19,4 +19,23 @@
 	mov	%gs:TLS_REGS+104, %r13
 	mov	%gs:TLS_REGS+112, %r14
 	mov	%gs:TLS_PP, %r15
+	.endm
+
+	/* Load those of the struct adept_leaver at rbx, except rsp. */
+	.macro LOAD_LEAVER
+	mov	0(%rbx), %rax
+	mov	8(%rbx), %rcx
+	mov	16(%rbx), %rdx
+	mov	40(%rbx), %rbp
+	mov	48(%rbx), %rsi
+	mov	56(%rbx), %rdi
+	mov	64(%rbx), %r8
+	mov	72(%rbx), %r9
+	mov	80(%rbx), %r10
+	mov	88(%rbx), %r11
+	mov	96(%rbx), %r12
+	mov	104(%rbx), %r13
+	mov	112(%rbx), %r14
+	mov	120(%rbx), %r15
+	mov	24(%rbx), %rbx
 	.endm

@@ -3,7 +3,7 @@
  * System calls during which the signal handler must know how far the thread has got; it compares
  * the instruction pointer with the labels here.
  */
-#include "libdep/engine/base/tls.h"
+#include "libdep/engine/base/load_regs.h"
 
 	.text
 
@@ -162,21 +162,7 @@ leave_alone:
 	mov	$8, %r10d
 	syscall
 	lea	8(%rsp), %rsp
-	mov	0(%rbx), %rax
-	mov	8(%rbx), %rcx
-	mov	16(%rbx), %rdx
-	mov	40(%rbx), %rbp
-	mov	48(%rbx), %rsi
-	mov	56(%rbx), %rdi
-	mov	64(%rbx), %r8
-	mov	72(%rbx), %r9
-	mov	80(%rbx), %r10
-	mov	88(%rbx), %r11
-	mov	96(%rbx), %r12
-	mov	104(%rbx), %r13
-	mov	112(%rbx), %r14
-	mov	120(%rbx), %r15
-	mov	24(%rbx), %rbx
+	LOAD_LEAVER
 	iretq
 
 /* void sigreturn_with(void *frame): make rt_sigreturn with the signal frame at frame */

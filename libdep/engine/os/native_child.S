@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The page in which a forked child leaves the engine: see native_child.c. */
-#include "libdep/engine/base/tls.h"
+#include "libdep/engine/base/load_regs.h"
 
 	.section .parting, "awx", @progbits
 	.balign	4096
@@ -34,21 +34,7 @@ native_child_go:
 	mov	$0, %edx
 	mov	$8, %r10d
 	syscall
-	mov	0(%rbx), %rax
-	mov	8(%rbx), %rcx
-	mov	16(%rbx), %rdx
-	mov	40(%rbx), %rbp
-	mov	48(%rbx), %rsi
-	mov	56(%rbx), %rdi
-	mov	64(%rbx), %r8
-	mov	72(%rbx), %r9
-	mov	80(%rbx), %r10
-	mov	88(%rbx), %r11
-	mov	96(%rbx), %r12
-	mov	104(%rbx), %r13
-	mov	112(%rbx), %r14
-	mov	120(%rbx), %r15
-	mov	24(%rbx), %rbx
+	LOAD_LEAVER
 	jmp	*parting_state+LEAVER_RIP(%rip)
 
 	.balign	16
