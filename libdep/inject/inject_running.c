@@ -191,11 +191,10 @@ static void describe(struct dep_attaching *a)
 	a->boot->described = dep_facts_write(ring, l->desc_size, a->proc);
 }
 
-static int make_engine(struct dep_attaching *a, struct dep_why *why)
+void dep_tell_table(struct dep_attaching *a)
 {
 	struct dep_started *s = a->started;
 	struct adept_boot *b = a->boot;
-	int err;
 
 	b->attached = s->table_at;
 	b->attached_size = s->table_size;
@@ -203,6 +202,15 @@ static int make_engine(struct dep_attaching *a, struct dep_why *why)
 	b->maps = s->maps_at;
 	b->stub = s->starter.page;
 	b->undo = dep_starter_undo_code(&s->starter);
+}
+
+static int make_engine(struct dep_attaching *a, struct dep_why *why)
+{
+	struct dep_started *s = a->started;
+	struct adept_boot *b = a->boot;
+	int err;
+
+	dep_tell_table(a);
 	s->plan = (struct dep_plan){ .r = &s->starter.r, .space = &s->space };
 	err = dep_make_engine(&s->plan, a->t, b, why);
 	return err && s->starter.r.no_fd && !s->starter.r.files ? -EXDEV : err;

@@ -345,7 +345,7 @@ struct dep_attaching;
 
 /* Find the engine of a paused process, and begin to resume. */
 int dep_paused_begin(struct dep_attaching *a, struct dep_why *why);
-/* Give the engine the table of threads that dep_map_table() has mapped. */
+/* Give the engine the table of threads, which is mapped and still empty. */
 int dep_paused_prepare(struct dep_attaching *a, struct dep_why *why);
 /* End the resume.  @done: the engine is ready for the threads; otherwise the pause goes on. */
 void dep_paused_end(struct dep_attaching *a, bool done);
@@ -369,6 +369,9 @@ struct dep_started {
 	bool has_slot;
 	struct dep_owner *owner;
 };
+
+/* Set where the engine finds the table of threads, and the starter's code. */
+void dep_tell_table(struct dep_attaching *a);
 
 /* ---- rseq.c ---- */
 

@@ -106,12 +106,7 @@ int dep_paused_prepare(struct dep_attaching *a, struct dep_why *why)
 	u64 old = b->attached, old_size = b->attached_size;
 	int err;
 
-	b->attached = s->table_at;
-	b->attached_size = s->table_size;
-	b->nattached = s->room;
-	b->maps = s->maps_at;
-	b->stub = s->starter.page;
-	b->undo = dep_starter_undo_code(&s->starter);
+	dep_tell_table(a);
 	err = write_boot(a);
 	if (err)
 		return dep_inject_error(why, -err, "The memory of process %d cannot be written: "
