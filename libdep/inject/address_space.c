@@ -335,6 +335,10 @@ static int complete(struct dep_address_space *s, pid_t pid, const struct dep_map
 		return 0;
 	}
 	dep_address_space_free(s);
+	/* The kernel stops in the middle if the process ceases to be dumpable. */
+	if (s->in_use)
+		return dep_inject_error(why, EAGAIN, "The memory map of process %d could be read "
+					"in part only; try again.", pid);
 	return dep_inject_error(why, ENOEXEC, "The memory map of process %d is invalid.", pid);
 }
 
