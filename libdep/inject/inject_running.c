@@ -191,19 +191,6 @@ static void describe(struct dep_attaching *a)
 	a->boot->described = dep_facts_write(ring, l->desc_size, a->proc);
 }
 
-void dep_tell_table(struct dep_attaching *a)
-{
-	struct dep_started *s = a->started;
-	struct adept_boot *b = a->boot;
-
-	b->attached = s->table_at;
-	b->attached_size = s->table_size;
-	b->nattached = s->room;
-	b->maps = s->maps_at;
-	b->stub = s->starter.page;
-	b->undo = dep_starter_undo_code(&s->starter);
-}
-
 static int make_engine(struct dep_attaching *a, struct dep_why *why)
 {
 	struct dep_started *s = a->started;

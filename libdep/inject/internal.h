@@ -370,9 +370,6 @@ struct dep_started {
 	struct dep_owner *owner;
 };
 
-/* Set where the engine finds the table of threads, and the starter's code. */
-void dep_tell_table(struct dep_attaching *a);
-
 /* ---- rseq.c ---- */
 
 /* 0, or an error if the stopped thread uses restartable sequences. */
@@ -383,6 +380,8 @@ bool dep_has_rseq_section(int fd);
 
 /* ---- running_threads.c ---- */
 
+/* Set where the engine finds the table of threads, and the starter's code. */
+void dep_tell_table(struct dep_attaching *a);
 /* Fill in the table of threads. */
 int dep_fill_table(struct dep_attaching *a, struct dep_why *why);
 /* Complete it: in which mappings their stacks are. */

@@ -47,6 +47,19 @@ static u32 number_of(const struct dep_attaching *a, pid_t tid)
 	return a->boot->ns & ADEPT_NS_TIDS ? dep_pidns_number((u32)tid, &depth) : (u32)tid;
 }
 
+void dep_tell_table(struct dep_attaching *a)
+{
+	struct dep_started *s = a->started;
+	struct adept_boot *b = a->boot;
+
+	b->attached = s->table_at;
+	b->attached_size = s->table_size;
+	b->nattached = s->room;
+	b->maps = s->maps_at;
+	b->stub = s->starter.page;
+	b->undo = dep_starter_undo_code(&s->starter);
+}
+
 int dep_fill_table(struct dep_attaching *a, struct dep_why *why)
 {
 	struct adept_attached *e = a->started->table;
