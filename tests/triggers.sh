@@ -117,4 +117,12 @@ usage --snapshots=5
 usage --last=8M --on-call=1 --on-call=2 --on-call=3 --on-call=4 --on-call=5 --on-call=6 \
 	--on-call=7 --on-call=8 --on-call=9
 
+# ---- more triggers than there is room for ----
+many=
+for i in 1 2 3 4 5 6 7 8 9; do
+	many="$many --on-slow=f$i:1ms"
+done
+"$DEPCTL" record --last=8M $many -- true 2>err
+[ $? = 2 ] && grep -q "at most 8" err && pass "a ninth trigger is refused" || fail "$(cat err)"
+
 finish

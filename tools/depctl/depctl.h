@@ -99,6 +99,13 @@ error_t parse_pid(int key, char *arg, struct argp_state *state, pid_t *pid);
 
 /** parse_size() - parse a size in bytes, with an optional unit K, M, G or T; false: invalid */
 bool parse_size(const char *s, uint64_t *out);
+/**
+ * parse_time() - parse a time such as 20ms, with the unit us, ms, s, m or h
+ * @end: receives what follows the unit; NULL: nothing may follow
+ *
+ * Return: false: invalid, 0, or more than a million seconds.
+ */
+bool parse_time(const char *s, const char **end, uint64_t *ns);
 
 /** human_size() - write a size like "12.3 MiB" into @buf, which has 16 bytes */
 const char *human_size(uint64_t n, char *buf);

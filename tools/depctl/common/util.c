@@ -18,6 +18,8 @@
 #include "tools/depctl/depctl.h"
 #include "terminal.h"
 
+#define MAX_SECONDS	1000000ull	/* of a time in the command line */
+
 /* Names in a message can come from a hostile program, so control characters are replaced. */
 void warn(const char *fmt, ...)
 {
@@ -108,6 +110,34 @@ error_t parse_store(int key, char *arg, struct argp_state *state, const char **p
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
+}
+
+bool parse_time(const char *s, const char **end, uint64_t *ns)
+{
+	static const struct { const char *name; uint64_t ns; } units[] = {
+		{ "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 }, { "m", 60000000000 },
+		{ "h", 3600000000000 },
+	};
+	unsigned long long n;
+	size_t i, len;
+	char *unit;
+
+	if (!isdigit((unsigned char)*s))
+		return false;
+	errno = 0;
+	n = strtoull(s, &unit, 10);
+	for (len = 0; isalpha((unsigned char)unit[len]); len++)
+		;
+	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strlen(units[i].name) == len && !strncmp(unit, units[i].name, len))
+			break;
+	if (errno || i == sizeof(units) / sizeof(units[0]) || !n ||
+	    n > MAX_SECONDS * 1000000000 / units[i].ns || (!end && unit[len]))
+		return false;
+	*ns = n * units[i].ns;
+	if (end)
+		*end = unit + len;
+	return true;
 }
 
 bool parse_size(const char *s, uint64_t *out)

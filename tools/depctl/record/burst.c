@@ -3,7 +3,6 @@
  * The option --burst of depctl attach: record for some time, let the processes run natively for
  * some time, and so on.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -13,39 +12,15 @@
 #include "slots.h"
 
 #define SHORTEST_NS	1000000ull
-#define LONGEST_NS	86400000000000ull
 #define RETRY_NS	20000000ull	/* pause after a process could not be paused or resumed */
-
-/* Parse a time such as 20ms, 5s or 1m.  @end: receives what follows.  Return: 0 if it is none. */
-static uint64_t parse_time(const char *s, char **end)
-{
-	static const struct { const char *name; uint64_t ns; } units[] = {
-		{ "ms", 1000000 }, { "s", 1000000000 }, { "m", 60000000000 },
-	};
-	unsigned long long n;
-	size_t i, len;
-
-	if (!isdigit((unsigned char)*s))
-		return 0;
-	errno = 0;
-	n = strtoull(s, end, 10);
-	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		len = strlen(units[i].name);
-		if (strncmp(*end, units[i].name, len) || isalpha((unsigned char)(*end)[len]))
-			continue;
-		*end += len;
-		return errno || n > LONGEST_NS / units[i].ns ? 0 : n * units[i].ns;
-	}
-	return 0;
-}
 
 void burst_parse(struct burst *b, const char *arg, struct argp_state *state)
 {
-	char *end = NULL;
+	const char *end;
 
-	b->on_ns = parse_time(arg, &end);
-	b->off_ns = b->on_ns && *end == '/' ? parse_time(end + 1, &end) : 0;
-	if (b->on_ns < SHORTEST_NS || b->off_ns < SHORTEST_NS || *end)
+	if (!parse_time(arg, &end, &b->on_ns) || *end != '/' ||
+	    !parse_time(end + 1, NULL, &b->off_ns) || b->on_ns < SHORTEST_NS ||
+	    b->off_ns < SHORTEST_NS)
 		argp_error(state, "--burst must be two times such as 100ms/2s: how long to record, "
 			   "and how long not to; not '%s'", arg);
 }

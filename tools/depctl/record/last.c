@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The option --last of depctl record and depctl attach: which part of a recording is kept. */
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,25 +10,6 @@
 #include "record.h"
 
 #define DEFAULT_BYTES	(1ull << 30)	/* bound of memory if only a time is given */
-#define MAX_SECONDS	1000000ull
-
-/* Parse a time such as 30s, 5m or 1h. */
-static bool parse_time(const char *s, uint64_t *ns)
-{
-	unsigned long long n;
-	uint64_t unit;
-	char *end;
-
-	if (!isdigit((unsigned char)*s))
-		return false;
-	errno = 0;
-	n = strtoull(s, &end, 10);
-	unit = *end == 's' ? 1 : *end == 'm' ? 60 : *end == 'h' ? 3600 : 0;
-	if (errno || !unit || end[1] || !n || n > MAX_SECONDS / unit)
-		return false;
-	*ns = n * unit * 1000000000ull;
-	return true;
-}
 
 static uint64_t memory_size(void)
 {
@@ -48,7 +28,7 @@ void last_parse(struct record_options *o, const char *arg, struct argp_state *st
 	o->last_bytes = o->last_ns = 0;
 	for (part = strtok_r(text, ",", &save); part; part = strtok_r(NULL, ",", &save)) {
 		parts++;
-		if (!o->last_ns && parse_time(part, &o->last_ns))
+		if (!o->last_ns && parse_time(part, NULL, &o->last_ns))
 			known++;
 		else if (!o->last_bytes && parse_size(part, &o->last_bytes) && o->last_bytes)
 			known++;

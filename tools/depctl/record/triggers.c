@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The options --on-call and --on-slow: functions whose calls make a snapshot. */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -15,35 +14,15 @@
 #include "tools/depctl/depctl.h"
 #include "record.h"
 
-#define MAX_SECONDS	1000000ull
-
-/* Parse a time such as 20ms; its text is @s up to the end. */
-static bool parse_slow(const char *s, uint64_t *ns)
-{
-	unsigned long long n;
-	uint64_t unit;
-	char *end;
-
-	if (!isdigit((unsigned char)*s))
-		return false;
-	errno = 0;
-	n = strtoull(s, &end, 10);
-	unit = !strcmp(end, "us") ? 1000 : !strcmp(end, "ms") ? 1000000 :
-	       !strcmp(end, "s") ? 1000000000 : 0;
-	if (errno || !unit || !n || n > MAX_SECONDS * 1000000000 / unit)
-		return false;
-	*ns = n * unit;
-	return true;
-}
-
 void trigger_parse(struct record_options *o, bool slow, const char *arg,
 		   struct argp_state *state)
 {
 	const char *colon = slow ? strrchr(arg, ':') : NULL;
 	size_t n = colon ? (size_t)(colon - arg) : strlen(arg);
 	uint32_t i = o->ntriggers;
+	uint64_t slow_ns = 0;
 
-	if (slow && (!colon || !parse_slow(colon + 1, &o->triggers.of[i].slow_ns)))
+	if (slow && (!colon || !parse_time(colon + 1, NULL, &slow_ns)))
 		argp_error(state, "--on-slow must be a function and a time, as in 'handle_*:20ms', "
 			   "not '%s'", arg);
 	if (!n || n >= ADEPT_TRIGGER_GLOB || strcspn(arg, "[]\\") < n)
@@ -53,6 +32,7 @@ void trigger_parse(struct record_options *o, bool slow, const char *arg,
 		argp_error(state, "at most %u of --on-call and --on-slow can be given",
 			   ADEPT_TRIGGERS);
 	memcpy(o->triggers.of[i].glob, arg, n);
+	o->triggers.of[i].slow_ns = slow_ns;
 	o->ntriggers++;
 }
 
