@@ -160,6 +160,70 @@ struct dep_stack_frame {
 size_t dep_symbols_unwind(struct dep_symbols *s, uint32_t process, uint64_t time_ns,
 			  const struct dep_stack *stack, struct dep_stack_frame *out, size_t max);
 
+/* ---- functions, lines and bytes of a whole file ---- */
+
+/* How the extent of a function is known. */
+enum dep_function_kind {
+	DEP_FUNCTION_SYMBOL,	/* by an ELF symbol */
+	DEP_FUNCTION_UNWIND,	/* only by unwind tables (.eh_frame): it has no name */
+	DEP_FUNCTION_STUB,	/* an entry of a PLT; named after the function that it jumps to */
+	DEP_FUNCTION_KINDS
+};
+
+/** struct dep_file_function - a function of a mapped file, or a part of one */
+struct dep_file_function {
+	uint64_t start, end;	/* addresses as linked; @end is behind the last byte */
+	uint32_t whole;		/* index of the function that this is a part of, or its own index */
+	uint8_t kind;		/* enum dep_function_kind */
+	uint8_t pad[3];
+	const char *name;	/* demangled; NULL: not known */
+	const char *symbol;	/* the linker's name; NULL: not known */
+};
+
+/** struct dep_file_line - a row of the line table: code from @start to @end belongs to @line */
+struct dep_file_line {
+	uint64_t start, end;	/* addresses as linked */
+	const char *file;
+	uint32_t line, column;
+};
+
+/** struct dep_file_code - the functions of a mapped file, sorted by address, without overlap */
+struct dep_file_code {
+	const char *path, *build_id;	/* as in struct dep_place */
+	uint64_t bias;		/* address in the process minus address as linked */
+	const struct dep_file_function *function;
+	size_t nfunctions;
+};
+
+/**
+ * dep_symbols_file_code() - list the functions of the file at @pc
+ * @time_ns: as in dep_symbols_frames()
+ *
+ * Symbols that have the same address are one function; a symbol without a size extends to the next
+ * one, or to the end of its range of .eh_frame.  A part NAME.cold belongs to NAME.
+ *
+ * Return: 0; -ENOENT: no file is mapped at @pc, or it cannot be used; -ENOMEM.
+ */
+int dep_symbols_file_code(struct dep_symbols *s, uint32_t process, uint64_t pc, uint64_t time_ns,
+			  struct dep_file_code *out);
+
+/**
+ * dep_symbols_file_lines() - the line table of the file at @pc, sorted by address
+ *
+ * Return: the number of rows; 0: the file has no line table, or cannot be used.
+ */
+size_t dep_symbols_file_lines(struct dep_symbols *s, uint32_t process, uint64_t pc,
+			      uint64_t time_ns, const struct dep_file_line **out);
+
+/**
+ * dep_symbols_file_bytes() - read code of the file at @pc
+ * @linked: address as linked
+ *
+ * Return: the number of bytes copied to @out, at most @size; 0: the file does not have them.
+ */
+size_t dep_symbols_file_bytes(struct dep_symbols *s, uint32_t process, uint64_t pc,
+			      uint64_t time_ns, uint64_t linked, void *out, size_t size);
+
 /**
  * dep_symbols_messages() - get one message for each file that could not be used
  *

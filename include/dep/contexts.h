@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Calling contexts: which chain of calls executed how many instructions, exactly.
+ *
+ * The contexts of a recording form a tree.  A context is a function that was entered from a call
+ * site of its parent context.  A thread goes on from the context that created it, and a forked
+ * child from its parent's.
+ */
+#ifndef DEP_CONTEXTS_H
+#define DEP_CONTEXTS_H
+
+#include "fold.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+/* How a context was entered. */
+enum dep_context_kind {
+	DEP_CONTEXT_ROOT,	/* context 0: nothing is known, no instruction ran in it */
+	DEP_CONTEXT_START,	/* the first code of a program, or what ran behind a gap or an attach */
+	DEP_CONTEXT_CALL,	/* @site is a call */
+	DEP_CONTEXT_TAIL,	/* @site is a jump to the entry of another function */
+	DEP_CONTEXT_SIGNAL,	/* a signal handler; @site is the interrupted instruction */
+	DEP_CONTEXT_THREAD,	/* a thread's first function; @site is the instruction of clone() */
+	DEP_CONTEXT_KINDS
+};
+
+/** struct dep_context - a node of the tree */
+struct dep_context {
+	uint32_t parent;	/* index, smaller than that of this context */
+	uint8_t kind;		/* enum dep_context_kind */
+	/* callers may be missing: it began behind a gap or at an attach, or its frames are unknown */
+	uint8_t incomplete;
+	uint16_t pad;
+	uint32_t process;	/* serial of the process that executed it */
+	uint32_t image, site_image;	/* files with @pc and @site: 1 + index in dep_store_modules() */
+	uint64_t pc;		/* first instruction of the function */
+	uint64_t site;		/* 0: none */
+	uint64_t calls;		/* times it was entered */
+	uint64_t insns, refs;	/* executed in it, without those of its children */
+};
+
+/** struct dep_context_share - what one thread did in a context; sorted by thread, context */
+struct dep_context_share {
+	uint32_t thread, context;
+	uint64_t calls, insns, refs;
+};
+
+/** struct dep_context_time - instructions of a context in one segment; sorted by time, context */
+struct dep_context_time {
+	uint64_t start_ns;	/* of the segment */
+	uint32_t thread, context;
+	uint64_t insns;
+};
+
+/** struct dep_contexts - the tree; rows of a parent's children are sorted by process, site, pc */
+struct dep_contexts {
+	const struct dep_context *context;
+	const struct dep_context_share *share;
+	const struct dep_context_time *time;	/* only with dep_contexts_options.times */
+	size_t ncontexts, nshares, ntimes;
+	uint64_t unknown_returns;	/* returns whose frame was not found */
+	uint64_t recovered;		/* segments that were recovered to learn stack pointers */
+	uint64_t not_counted;		/* calls that did not fit in the memory allowed */
+	struct dep_fold_loss loss;
+};
+
+struct dep_contexts_options {
+	struct dep_fold_options fold;
+	bool times;		/* make rows of struct dep_context_time */
+	uint64_t memory;	/* bytes for the tree; 0: a default */
+};
+
+/**
+ * dep_contexts_make() - find the calling context of all that @store's threads executed
+ * @options: NULL: the defaults
+ *
+ * Return: 0 or a negative errno with dep_error().
+ */
+int dep_contexts_make(struct dep_store *store, const struct dep_code *code,
+		      const struct dep_contexts_options *options, struct dep_contexts **out);
+void dep_contexts_free(struct dep_contexts *c);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+#endif

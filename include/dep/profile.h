@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Profiles: how often each instruction and each branch was executed, exactly.
+ *
+ * Rows are keyed by the address of the code and the process that executed it.
+ */
+#ifndef DEP_PROFILE_H
+#define DEP_PROFILE_H
+
+#include "fold.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+/** struct dep_insn_count - how often an instruction was executed */
+struct dep_insn_count {
+	uint64_t pc, count;
+	uint32_t process;	/* serial of the process that executed it */
+	uint32_t image;		/* 1 + index in dep_store_modules() of the file with @pc; 0: none */
+	uint8_t size;		/* bytes */
+	uint8_t refs;		/* number of memory operands; a string instruction counts once */
+	uint8_t branch;		/* enum dep_branch */
+	uint8_t pad;
+	uint32_t fragment;	/* index of a fragment that has it, for its bytes */
+};
+
+/* Values of dep_edge_count.kind beyond enum dep_branch. */
+#define DEP_EDGE_ENTERED	16u	/* @from is 0: thread start, signal handler, behind a gap */
+#define DEP_EDGE_LEFT		17u	/* @to is 0: left before instruction @from: signal, end, gap */
+
+/**
+ * struct dep_edge_count - how often control went from the branch @from to @to
+ *
+ * Instructions that are no branch go on to the next one and have no row.  So an instruction's count
+ * is the sum of all edges to it, and of the count of the instruction in front of it if that is no
+ * branch, less the rows DEP_EDGE_LEFT at it: these were about to execute it.
+ */
+struct dep_edge_count {
+	uint64_t from, to, count;
+	uint32_t process;	/* as in struct dep_insn_count */
+	uint32_t image, to_image;	/* files with @from and @to */
+	uint8_t kind;		/* enum dep_branch, DEP_EDGE_* */
+	uint8_t taken;		/* with DEP_BRANCH_COND: 0: @to is the next instruction */
+	uint8_t pad[2];
+};
+
+/** struct dep_thread_count - totals of a thread */
+struct dep_thread_count {
+	uint32_t thread;	/* serial */
+	uint32_t pad;
+	uint64_t insns, refs, records, calls, returns, syscalls, signals;
+};
+
+/** struct dep_time_count - totals of a segment; sorted by start_ns */
+struct dep_time_count {
+	uint32_t thread, pad;
+	uint64_t start_ns, end_ns;	/* CLOCK_MONOTONIC; end: start of the thread's next segment */
+	uint64_t insns;
+};
+
+/**
+ * struct dep_profile - counts of a recording, or of a part of it
+ *
+ * Rows of @insn are sorted by process, image, pc; those of @edge by process, image, from, to, kind.
+ */
+struct dep_profile {
+	const struct dep_insn_count *insn;
+	const struct dep_edge_count *edge;
+	const struct dep_thread_count *thread;
+	const struct dep_time_count *time;
+	size_t ninsns, nedges, nthreads, ntimes;
+	uint64_t insns, refs;		/* executed in total */
+	struct dep_fold_loss loss;
+};
+
+/**
+ * dep_profile_make() - count the instructions and branches of @store
+ * @options: NULL: the defaults
+ *
+ * The result does not depend on the number of workers.
+ *
+ * Return: 0 or a negative errno with dep_error().
+ */
+int dep_profile_make(struct dep_store *store, const struct dep_code *code,
+		     const struct dep_fold_options *options, struct dep_profile **out);
+void dep_profile_free(struct dep_profile *p);
+
+/**
+ * dep_insn_bytes() - the bytes of the instruction at @pc of fragment @fragment
+ * @out: room for 15 bytes
+ *
+ * Return: the number of bytes; 0: the fragment has no such instruction.
+ */
+size_t dep_insn_bytes(struct dep_store *store, uint32_t fragment, uint64_t pc, void *out);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+#endif

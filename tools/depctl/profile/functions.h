@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The executed functions of a store, with their names and counts. */
+#ifndef DEPCTL_PROFILE_FUNCTIONS_H
+#define DEPCTL_PROFILE_FUNCTIONS_H
+
+#include <dep/contexts.h>
+#include <dep/profile.h>
+#include <dep/symbols.h>
+
+#define NO_FUNCTION	UINT32_MAX
+
+/**
+ * struct function - one function, in all processes that executed it
+ *
+ * Functions of a file are told apart by the file (path, build-id) and their address in it; code
+ * without a file by process and address.  The parts of a function (NAME.cold) count for it.
+ */
+struct function {
+	const char *name;	/* never NULL: "libc.so.6+16d800" if it has no name */
+	const char *symbol;	/* the linker's name; NULL: not known */
+	const char *module;	/* last part of @path, or "[vdso]", "[anonymous]" */
+	const char *path, *build_id;	/* "" if there is none */
+	uint64_t start, end;	/* addresses as linked; without a file, of the process */
+	const char *file;	/* source file and line of the first line known; NULL: not known */
+	uint32_t line;
+	bool stub;		/* an entry of a PLT */
+	bool named;		/* @name is from symbols */
+	uint64_t insns, refs;	/* executed in it */
+	uint64_t calls;		/* times it was entered by a call, tail call, signal or thread */
+	uint64_t inclusive;	/* instructions of it and all it called; 0 without contexts */
+};
+
+struct functions;
+
+/**
+ * functions_make() - name all functions that @p or @c has
+ * @c: NULL: functions have no inclusive counts, and calls are those of @p's edges
+ *
+ * All strings belong to @symbols, which must stay open.  Return: 0 or a negative errno.
+ */
+int functions_make(struct dep_store *store, struct dep_symbols *symbols,
+		   const struct dep_profile *p, const struct dep_contexts *c,
+		   struct functions **out);
+void functions_free(struct functions *f);
+
+/** functions_all() - all functions, sorted by path, build-id and address; returns their number */
+size_t functions_all(const struct functions *f, const struct function **out);
+
+/** functions_at() - index of the function at @pc of @process and @image, or NO_FUNCTION */
+uint32_t functions_at(const struct functions *f, uint32_t process, uint32_t image, uint64_t pc);
+
+/** functions_of() - index of the function of context @i, or NO_FUNCTION */
+uint32_t functions_of(const struct functions *f, uint32_t i);
+
+#endif
