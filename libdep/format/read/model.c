@@ -33,6 +33,7 @@ static int add_fragment(struct dep_model *m, u32 process, const struct adept_des
 		return -ENOMEM;
 	f->d = d;
 	f->process = process;
+	f->maps = m->map_events.n;
 	m->code_bytes += d->code_len;
 	return 0;
 }

@@ -15,6 +15,7 @@ struct dep_fragment {
 	const struct adept_desc_frag *d;
 	const struct adept_desc_translation *code;	/* code in the cache; NULL: not recorded */
 	u32 process;
+	u32 maps;	/* number of MAP and UNMAP descriptors in front of it, in the whole log */
 	void *_Atomic prog;	/* recovery program, made on demand; freed by dep_store.prog_free */
 };
 

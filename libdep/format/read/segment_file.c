@@ -449,6 +449,33 @@ out:
 	return err;
 }
 
+int dep_seg_read_control(int fd, const struct dep_format *fmt, const struct dep_segment *seg,
+			 struct dep_columns *c)
+{
+	const u32 size = dep_seg_header_bytes(fmt);
+	struct dep_seg_header *h = &c->h;
+	struct dep_seg_header raw;
+	ssize_t n;
+	int err;
+
+	n = dep_read_at(fd, &raw, size, seg->offset);
+	if (n != (ssize_t)size)
+		return read_failed(seg, n);
+	if (dep_seg_header_read(fmt, &raw, h) || !is_same(seg, h))
+		return changed(seg);
+	err = room_for(&c->stored, &c->stored_room, h->control_stored + 16ul);
+	if (!err)
+		err = room_for(&c->control, &c->control_room, h->control_raw + 8ul);
+	if (err)
+		return err;
+	n = dep_read_at(fd, c->stored, h->control_stored, seg->offset + size);
+	if (n != (ssize_t)h->control_stored)
+		return read_failed(seg, n);
+	err = check_column(fmt, c->stored, h->control_stored, h->control_check);
+	return err ? err : dep_column_unpack(h->control_codec, c->stored, h->control_stored,
+					     c->control, h->control_raw);
+}
+
 int dep_seg_read(int fd, const struct dep_format *fmt, const struct dep_segment *seg,
 		 struct dep_columns *c)
 {

@@ -83,6 +83,14 @@ int dep_seg_check(int fd, const struct dep_format *fmt, const struct dep_segment
 int dep_seg_read(int fd, const struct dep_format *fmt, const struct dep_segment *seg,
 		 struct dep_columns *c);
 
+/**
+ * dep_seg_read_control() - read a segment's header and control column only
+ *
+ * Compares the checksum of the control column, and unpacks it.
+ */
+int dep_seg_read_control(int fd, const struct dep_format *fmt, const struct dep_segment *seg,
+			 struct dep_columns *c);
+
 void dep_columns_free(struct dep_columns *c);
 
 #endif

@@ -279,6 +279,16 @@ int dep_store_columns(struct dep_store *s, const struct dep_segment *seg, struct
 	return err ? err : dep_seg_read(s->fds[seg->file], &s->fmt, seg, c);
 }
 
+int dep_store_control(struct dep_store *s, const struct dep_segment *seg, struct dep_columns *c)
+{
+	int err;
+
+	if (seg->file >= s->nfds || s->fds[seg->file] < 0)
+		return dep_fail(-EBADMSG, "segment file number %u is missing", seg->file);
+	err = check_memory(s, seg);
+	return err ? err : dep_seg_read_control(s->fds[seg->file], &s->fmt, seg, c);
+}
+
 int dep_store_header(struct dep_store *s, const struct dep_segment *seg,
 		     struct dep_seg_header *h)
 {

@@ -39,6 +39,9 @@ static inline struct dep_fragment *dep_store_fragment(struct dep_store *s, u32 n
 int dep_store_columns(struct dep_store *s, const struct dep_segment *seg,
 		      struct dep_columns *c);
 
+/** dep_store_control() - read header and control column of a segment; by any number of threads */
+int dep_store_control(struct dep_store *s, const struct dep_segment *seg, struct dep_columns *c);
+
 /** dep_store_input() - bytes of log and segments outside of holes; stops counting beyond @most */
 u64 dep_store_input(const struct dep_store *s, u64 most);
 

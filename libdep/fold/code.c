@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Decode all fragments of a store: their branches, and what each exit passes. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libdep/format/file/error.h"
+#include "code.h"
+#include "times.h"
+
+u8 dep_branch_of(const struct x86_insn *in)
+{
+	switch (in->kind) {
+	case X86_JCC:
+	case X86_LOOP:
+		return DEP_BRANCH_COND;
+	case X86_JMP:
+		return DEP_BRANCH_JUMP;
+	case X86_JMP_IND:
+		return DEP_BRANCH_JUMP_INDIRECT;
+	case X86_CALL:
+		return DEP_BRANCH_CALL;
+	case X86_CALL_IND:
+		return DEP_BRANCH_CALL_INDIRECT;
+	case X86_RET:
+		return DEP_BRANCH_RETURN;
+	case X86_SYSCALL:
+		return DEP_BRANCH_SYSCALL;
+	default:
+		return DEP_BRANCH_NONE;
+	}
+}
+
+void dep_code_begin(struct dep_code_reader *r, struct dep_store *store, u32 number)
+{
+	const struct adept_desc_frag *d = dep_store_fragment(store, number)->d;
+
+	*r = (struct dep_code_reader){ .d = d, .run = dep_desc_runs(d) };
+}
+
+int dep_code_next(struct dep_code_reader *r, struct dep_code_insn *out)
+{
+	int err;
+
+	if (r->at.insn == r->d->ninsns)
+		return 0;
+	if (!r->left) {
+		r->pc = r->run->pc;
+		r->left = r->run++->ninsns;
+	}
+	out->index = r->at.insn;
+	out->code = r->at.code;
+	out->pc = r->pc;
+	err = dep_desc_insn(r->d, &r->at, &out->in);
+	if (err)
+		return err;
+	r->pc += out->in.len;
+	r->left--;
+	return 1;
+}
+
+u64 dep_code_pc(struct dep_store *store, u32 number, u32 insn)
+{
+	struct dep_code_insn in = { 0 };
+	struct dep_code_reader r;
+	int ret;
+
+	dep_code_begin(&r, store, number);
+	while ((ret = dep_code_next(&r, &in)) > 0)
+		if (in.index == insn)
+			return in.pc;
+	return !ret && insn == r.d->ninsns ? r.pc : 0;
+}
+
+size_t dep_insn_bytes(struct dep_store *store, uint32_t fragment, uint64_t pc, void *out)
+{
+	struct dep_code_reader r;
+	struct dep_code_insn in;
+
+	if (fragment >= store->model.fragments.n)
+		return 0;
+	dep_code_begin(&r, store, fragment);
+	while (dep_code_next(&r, &in) > 0) {
+		if (in.pc != pc)
+			continue;
+		memcpy(out, dep_desc_code(r.d) + in.code, in.in.len);
+		return in.in.len;
+	}
+	return 0;
+}
+
+/* Room for @more rows behind the first @n; they are zero. */
+static int grow(void *rowsp, size_t *room, size_t n, size_t more, size_t size)
+{
+	void **rows = rowsp;
+	size_t want = *room ? *room : 1024;
+	void *p;
+
+	if (n + more > UINT32_MAX)
+		return dep_fail(-EBADMSG, "the fragments have too many exits or branches");
+	while (want < n + more)
+		want *= 2;
+	if (want == *room)
+		return 0;
+	p = realloc(*rows, want * size);
+	if (!p)
+		return dep_fail(-ENOMEM, "exits of all fragments");
+	*rows = p;
+	*room = want;
+	return 0;
+}
+
+/*
+ * Decode a fragment, and append its steps: one for each branch, and one for the instructions behind
+ * the last branch.
+ */
+static int add_steps(struct dep_code_made *c, struct dep_code_fragment *f, u32 number)
+{
+	struct dep_code_reader r;
+	struct dep_code_insn in;
+	struct dep_step *s;
+	u32 refs = 0;
+	int ret;
+
+	dep_code_begin(&r, c->store, number);
+	ret = grow(&c->step, &c->steps_room, c->code.nsteps, r.d->ninsns + 1ul, sizeof(*c->step));
+	if (ret)
+		return ret;
+	s = c->step + c->code.nsteps;
+	while ((ret = dep_code_next(&r, &in)) > 0) {
+		refs += in.in.nmem;
+		*s = (struct dep_step){
+			.pc = in.pc, .next = in.pc + in.in.len, .target = in.pc + in.in.len,
+			.insns = (u16)(in.index + 1), .refs = (u16)refs,
+			.branch = dep_branch_of(&in.in),
+		};
+		if (s->branch == DEP_BRANCH_COND || s->branch == DEP_BRANCH_JUMP ||
+		    s->branch == DEP_BRANCH_CALL)
+			s->target = x86_branch_target(&in.in, in.pc);
+		else if (s->branch != DEP_BRANCH_NONE && s->branch != DEP_BRANCH_SYSCALL)
+			s->target = 0;
+		if (s->branch != DEP_BRANCH_NONE || in.index + 1u == r.d->ninsns)
+			s++;
+	}
+	f->nsteps = (u32)(s - (c->step + c->code.nsteps));
+	c->code.nsteps += f->nsteps;
+	return ret;
+}
+
+/* Number of memory operands of the fragment's first @insns instructions. */
+static u16 refs_up_to(const struct dep_code_made *c, u32 number, u32 insns)
+{
+	struct dep_code_reader r;
+	struct dep_code_insn in;
+	u32 refs = 0;
+
+	dep_code_begin(&r, c->store, number);
+	while (dep_code_next(&r, &in) > 0 && in.index < insns)
+		refs += in.in.nmem;
+	return (u16)refs;
+}
+
+/*
+ * The exit's last step is the branch that ends its instructions, else the instructions behind the
+ * last branch.  Of the two exits of a conditional jump the first one is the jump.
+ */
+static void set_exit(const struct dep_code_made *c, const struct dep_code_fragment *f, u32 number,
+		     const struct adept_exit *from, bool second, struct dep_code_exit *x)
+{
+	const struct dep_step *s = c->step + f->first_step;
+	u32 n = 0;
+
+	while (n < f->nsteps && s[n].insns <= from->ninsns)
+		n++;
+	x->fragment = number;
+	x->nsteps = (u16)n;
+	x->insns = from->ninsns;
+	x->target = from->kind == ADEPT_X_INDIRECT ? 0 : from->target;
+	if (n && s[n - 1].insns == from->ninsns) {
+		x->branch = s[n - 1].branch;
+		x->refs = s[n - 1].refs;
+		x->taken = x->branch == DEP_BRANCH_COND && !second;
+	} else {
+		/* It ends behind an instruction that is no branch: not at the fragment's end. */
+		x->branch = DEP_BRANCH_NONE;
+		x->refs = refs_up_to(c, number, from->ninsns);
+	}
+}
+
+static int set_number(struct dep_numbers *n, u32 id, u32 number)
+{
+	u32 **page = &n->page[id / DEP_CODE_PAGE];
+
+	if (!*page)
+		*page = calloc(DEP_CODE_PAGE, sizeof(**page));
+	if (!*page)
+		return dep_fail(-ENOMEM, "numbers of exits");
+	(*page)[id % DEP_CODE_PAGE] = number;
+	return 0;
+}
+
+static int add_exits(struct dep_code_made *c, struct dep_code_fragment *f, u32 number)
+{
+	const struct adept_desc_frag *d = dep_store_fragment(c->store, number)->d;
+	const struct adept_exit *x = dep_desc_exits(d);
+	u32 i;
+	int err;
+
+	err = grow(&c->exit, &c->exits_room, c->code.nexits, d->nexits, sizeof(*c->exit));
+	for (i = 0; i < d->nexits && !err; i++) {
+		struct dep_code_exit *to = &c->exit[c->code.nexits];
+
+		*to = (struct dep_code_exit){ 0 };
+		set_exit(c, f, number, &x[i], i && x[i - 1].ninsns == x[i].ninsns, to);
+		err = set_number(&c->numbers, d->first_exit + i, c->code.nexits++);
+	}
+	f->nexits = c->code.nexits - f->first_exit;
+	return err;
+}
+
+static int add_fragment(struct dep_code_made *c, struct dep_fragment_times *times, u32 number)
+{
+	const struct dep_fragment *from = dep_store_fragment(c->store, number);
+	struct dep_code_fragment *f = &c->fragment[number];
+	u32 steps = c->code.nsteps;
+	int err;
+
+	*f = (struct dep_code_fragment){
+		.pc = from->d->nruns ? dep_desc_runs(from->d)->pc : 0, .process = from->process,
+		.first_step = steps, .first_exit = c->code.nexits,
+	};
+	err = dep_fragment_place(times, from, f);
+	if (!err)
+		err = add_steps(c, f, number);
+	if (!err)
+		return add_exits(c, f, number);
+	if (err != -EBADMSG)
+		return err;
+	/* Segments that use it cannot be recovered, and are damaged for folds as well. */
+	c->code.nsteps = steps;
+	f->nsteps = 0;
+	return 0;
+}
+
+static int add_all(struct dep_code_made *c)
+{
+	struct dep_fragment_times times;
+	u32 i, n = (u32)c->store->model.fragments.n;
+	int err;
+
+	c->fragment = calloc(n + 1ul, sizeof(*c->fragment));
+	c->numbers.page = calloc(DEP_EXIT_LIMIT / DEP_CODE_PAGE, sizeof(*c->numbers.page));
+	if (!c->fragment || !c->numbers.page)
+		return dep_fail(-ENOMEM, "fragments");
+	/* Number 0 stands for no exit. */
+	err = grow(&c->exit, &c->exits_room, 0, 1, sizeof(*c->exit));
+	if (err)
+		return err;
+	memset(c->exit, 0, sizeof(*c->exit));
+	c->code.nexits = 1;
+	err = dep_fragment_times_make(&times, c->store);
+	for (i = 0; i < n && !err; i++)
+		err = add_fragment(c, &times, i);
+	dep_fragment_times_free(&times);
+	c->code.nfragments = n;
+	return err;
+}
+
+int dep_code_make(struct dep_store *store, struct dep_code **out)
+{
+	struct dep_code_made *c = calloc(1, sizeof(*c));
+	int err;
+
+	if (!c)
+		return dep_fail(-ENOMEM, "fragments");
+	c->store = store;
+	err = add_all(c);
+	c->code.fragment = c->fragment;
+	c->code.exit = c->exit;
+	c->code.step = c->step;
+	if (err)
+		dep_code_free(&c->code);
+	else
+		*out = &c->code;
+	return err;
+}
+
+static void free_numbers(const struct dep_code_made *c)
+{
+	const struct adept_desc_frag *d;
+	u32 i, id;
+
+	for (i = 0; i < c->store->model.fragments.n; i++) {
+		d = dep_store_fragment(c->store, i)->d;
+		for (id = d->first_exit; id < d->first_exit + d->nexits; id++) {
+			free(c->numbers.page[id / DEP_CODE_PAGE]);
+			c->numbers.page[id / DEP_CODE_PAGE] = NULL;
+		}
+	}
+	free(c->numbers.page);
+}
+
+void dep_code_free(struct dep_code *code)
+{
+	struct dep_code_made *c = (struct dep_code_made *)code;
+
+	if (!c)
+		return;
+	if (c->numbers.page)
+		free_numbers(c);
+	free(c->fragment);
+	free(c->exit);
+	free(c->step);
+	free(c);
+}
+
+uint32_t dep_code_number(const struct dep_code *code, uint32_t id)
+{
+	return dep_number_of(&dep_code_made(code)->numbers, id);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Decoded fragments, as folds and libdep's own profiles use them. */
+#ifndef ADEPT_FOLD_CODE_H
+#define ADEPT_FOLD_CODE_H
+
+#include "dep/fold.h"
+#include "libdep/format/codec/descriptor.h"
+#include "libdep/format/read/store.h"
+#include "libdep/x86/decode.h"
+
+#define DEP_CODE_PAGE	64u	/* ids per page of dep_numbers */
+
+/**
+ * struct dep_numbers - number of each exit, by its id: a table of two levels
+ *
+ * A page takes 256 bytes, and each fragment needs at most one more than its exits fill.
+ */
+struct dep_numbers {
+	u32 **page;		/* DEP_EXIT_LIMIT / DEP_CODE_PAGE pointers; NULL: no exits */
+};
+
+/* What dep_code_make() returns; users see the first member only. */
+struct dep_code_made {
+	struct dep_code code;
+	struct dep_store *store;
+	struct dep_numbers numbers;
+	struct dep_code_fragment *fragment;
+	struct dep_code_exit *exit;
+	struct dep_step *step;
+	size_t exits_room, steps_room;
+};
+
+static inline const struct dep_code_made *dep_code_made(const struct dep_code *code)
+{
+	return (const struct dep_code_made *)code;
+}
+
+static inline u32 dep_number_of(const struct dep_numbers *n, u32 id)
+{
+	const u32 *page = id < DEP_EXIT_LIMIT ? n->page[id / DEP_CODE_PAGE] : NULL;
+
+	return page ? page[id % DEP_CODE_PAGE] : 0;
+}
+
+/** struct dep_code_insn - an instruction of a fragment */
+struct dep_code_insn {
+	u64 pc;
+	u32 index;		/* in the fragment, from 0 */
+	u32 code;		/* offset of its bytes in the descriptor's code */
+	struct x86_insn in;
+};
+
+/** struct dep_code_reader - goes through the instructions of a fragment */
+struct dep_code_reader {
+	const struct adept_desc_frag *d;
+	const struct adept_run *run;
+	u32 left;		/* instructions that remain in the run */
+	u64 pc;
+	struct dep_desc_at at;
+};
+
+/** dep_code_begin() - begin to read the instructions of fragment @number */
+void dep_code_begin(struct dep_code_reader *r, struct dep_store *store, u32 number);
+/** dep_code_next() - decode the next instruction; 1, 0 at the end, or -EBADMSG */
+int dep_code_next(struct dep_code_reader *r, struct dep_code_insn *out);
+
+/** dep_code_pc() - address of instruction @insn of a fragment, or behind its last one; 0: none */
+u64 dep_code_pc(struct dep_store *store, u32 number, u32 insn);
+
+/** dep_branch_of() - enum dep_branch of an instruction */
+u8 dep_branch_of(const struct x86_insn *in);
+
+#endif

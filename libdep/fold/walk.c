@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Deliver segments to folds.
+ *
+ * A record belongs to the segment that has its exit, and counts there as a whole, even if it began
+ * in an earlier segment.  If no exit ended a record, the part of it that was executed is delivered
+ * as a piece: with the event that says where the thread left the fragment, or at the end of the
+ * segment if the record does not go on in the next one.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "libdep/format/file/error.h"
+#include "walk.h"
+
+/* Position in a control column. */
+struct cursor {
+	const u32 *at, *end;
+};
+
+static struct cursor column(const struct dep_columns *c)
+{
+	return (struct cursor){ c->control, c->control + c->h.control_raw / 4 };
+}
+
+/* Index of the fragment whose first exit is @id; -1: there is none. */
+static s64 fragment_of(const struct dep_walk *w, u32 id)
+{
+	u32 number = dep_number_of(w->numbers, id);
+	u32 f;
+
+	if (!number)
+		return -1;
+	f = w->code->exit[number].fragment;
+	return w->code->fragment[f].first_exit == number ? (s64)f : -1;
+}
+
+static u64 fragment_pc(const struct dep_walk *w, u32 id)
+{
+	s64 f = fragment_of(w, id);
+
+	return f < 0 ? 0 : w->code->fragment[f].pc;
+}
+
+/* Size in words of the payload of event @id at @c; 0: unknown event, or it does not fit. */
+static u32 payload_words(const struct cursor *c, u32 id)
+{
+	int size = adept_event_size(id);
+
+	return size <= 0 || size / 4 > c->end - c->at ? 0 : (u32)size / 4;
+}
+
+/* The address that the stream shows next from @c on; 0: it shows none. */
+static u64 next_address(const struct dep_walk *w, struct cursor c)
+{
+	const struct adept_ev_context *ctx;
+	const struct adept_ev_partial *part;
+	const struct adept_ev_signal *sig;
+	u32 id, words, number;
+
+	while (c.at < c.end) {
+		id = *c.at++;
+		if (id >= ADEPT_FIRST_EXIT) {
+			number = dep_number_of(w->numbers, id);
+			return number ? w->code->fragment[w->code->exit[number].fragment].pc : 0;
+		}
+		words = payload_words(&c, id);
+		if (!words)
+			return 0;
+		ctx = (const void *)c.at;
+		part = (const void *)c.at;
+		sig = (const void *)c.at;
+		if (id == ADEPT_EV_CONTEXT)
+			return ctx->pc;
+		if (id == ADEPT_EV_PARTIAL)
+			return fragment_pc(w, part->frag);
+		if (id == ADEPT_EV_SIGNAL)
+			return sig->pc;
+		c.at += words;
+	}
+	return 0;
+}
+
+/* Where the thread goes on behind the exits collected so far, if the stream goes on at @c. */
+static u64 goes_on_at(const struct dep_walk *w, const struct cursor *c)
+{
+	const struct dep_code_exit *x = &w->code->exit[w->exit[w->nexits - 1]];
+	u64 pc;
+
+	if (x->target)
+		return x->target;
+	pc = next_address(w, *c);
+	if (pc)
+		return pc;
+	if (w->now->h.tail.frag)
+		return fragment_pc(w, w->now->h.tail.frag);
+	if (!w->next)
+		return 0;
+	if (w->next->h.head.frag)
+		return fragment_pc(w, w->next->h.head.frag);
+	return next_address(w, column(w->next));
+}
+
+static int flush(struct dep_walk *w, const struct cursor *c)
+{
+	int err = 0;
+	size_t i;
+	u64 pc;
+
+	if (!w->nexits)
+		return 0;
+	pc = goes_on_at(w, c);
+	for (i = 0; i < w->nfolds && !err; i++)
+		err = w->folds[i]->exits(w->part[i], w->exit, w->nexits, pc);
+	w->nexits = 0;
+	return err;
+}
+
+static int deliver_piece(struct dep_walk *w, u32 fragment, u32 to)
+{
+	const struct dep_code_fragment *f = &w->code->fragment[fragment];
+	const struct dep_step *s = w->code->step + f->first_step;
+	struct dep_fold_piece piece = {
+		.fragment = fragment, .to = to, .pc = dep_code_pc(w->store, fragment, to),
+	};
+	int err = 0;
+	size_t i;
+
+	while (piece.nsteps < f->nsteps && s[piece.nsteps].insns <= to)
+		piece.nsteps++;
+	for (i = 0; i < w->nfolds && !err; i++)
+		if (w->folds[i]->piece)
+			err = w->folds[i]->piece(w->part[i], &piece);
+	return err;
+}
+
+static int damaged(const char *why, u32 id)
+{
+	return dep_fail(-EBADMSG, "%s %u", why, id);
+}
+
+/* The thread left fragment @id after @insns instructions, without an exit. */
+static int take_piece(struct dep_walk *w, u32 id, u32 insns)
+{
+	s64 f = fragment_of(w, id);
+
+	if (f < 0)
+		return damaged("no fragment begins with exit", id);
+	if (insns > dep_store_fragment(w->store, (u32)f)->d->ninsns)
+		return damaged("a record is longer than fragment", id);
+	return deliver_piece(w, (u32)f, insns);
+}
+
+static int take_event(struct dep_walk *w, struct cursor *c, u32 id)
+{
+	struct dep_event event = { .id = id, .payload = c->at };
+	const struct adept_ev_partial *part = event.payload;
+	u32 words = payload_words(c, id);
+	struct cursor before = { c->at - 1, c->end };
+	int err;
+	size_t i;
+
+	if (!words)
+		return damaged("the control column has no complete event", id);
+	err = flush(w, &before);
+	event.size = words * 4;
+	c->at += words;
+	if (!err && id == ADEPT_EV_PARTIAL)
+		err = take_piece(w, part->frag, part->ninsns);
+	for (i = 0; i < w->nfolds && !err; i++)
+		if (w->folds[i]->event)
+			err = w->folds[i]->event(w->part[i], &event);
+	return err;
+}
+
+/* Deliver all of the current control column; -EBADMSG: the rest of it is damaged. */
+static int take_column(struct dep_walk *w, struct cursor *c)
+{
+	u32 id, number;
+	int err;
+
+	while (c->at < c->end) {
+		id = *c->at++;
+		if (id >= ADEPT_FIRST_EXIT) {
+			number = dep_number_of(w->numbers, id);
+			if (!number)
+				return damaged("the store has no exit", id);
+			w->exit[w->nexits++] = number;
+			err = w->nexits == DEP_WALK_BATCH ? flush(w, c) : 0;
+		} else {
+			err = take_event(w, c, id);
+		}
+		if (err)
+			return err;
+	}
+	err = flush(w, c);
+	if (err || !w->now->h.tail.frag ||
+	    (w->next && w->next->h.head.frag == w->now->h.tail.frag))
+		return err;
+	return take_piece(w, w->now->h.tail.frag, w->now->h.tail.insn);
+}
+
+static int begin(struct dep_walk *w, const struct dep_segment *seg, bool follows)
+{
+	struct dep_fold_segment s = {
+		.thread = w->thread, .segment = seg, .regs = w->now->h.regs, .follows = follows,
+	};
+	s64 f = w->now->h.head.frag ? fragment_of(w, w->now->h.head.frag) : -1;
+	int err = 0;
+	size_t i;
+
+	if (f >= 0) {
+		s.fragment = (u32)f + 1;
+		s.insn = w->now->h.head.insn;
+	}
+	for (i = 0; i < w->nfolds && !err; i++)
+		err = w->folds[i]->segment(w->part[i], &s);
+	return err;
+}
+
+static int gap(struct dep_walk *w)
+{
+	int err = 0;
+	size_t i;
+
+	w->loss.gaps++;
+	for (i = 0; i < w->nfolds && !err; i++)
+		if (w->folds[i]->gap)
+			err = w->folds[i]->gap(w->part[i], w->thread);
+	return err;
+}
+
+static void report(struct dep_walk *w, const struct dep_segment *seg)
+{
+	w->loss.segments++;
+	if (!w->options->failed)
+		return;
+	pthread_mutex_lock(w->lock);
+	w->options->failed(w->options->arg, seg, dep_error());
+	pthread_mutex_unlock(w->lock);
+}
+
+/* True if the store's next segment continues @seg, and both are whole. */
+static bool continues(const struct dep_walk *w, const struct dep_segment *seg,
+		      const struct dep_columns *c)
+{
+	return seg + 1 < w->segments_end && seg[1].thread == seg->thread &&
+	       seg[1].seq == seg->seq + 1 && !c->h.lost_bytes;
+}
+
+/*
+ * Deliver one segment, which is in @w->now.  @more: another one of the thread follows in the store.
+ * Return: 1 if the next segment follows without a gap, 0 if not, or a negative errno.
+ */
+static int deliver(struct dep_walk *w, const struct dep_segment *seg, bool follows, bool more)
+{
+	struct cursor c = column(w->now);
+	int err = begin(w, seg, follows), other;
+
+	if (!err)
+		err = take_column(w, &c);
+	if (err == -EBADMSG) {
+		report(w, seg);
+		other = flush(w, &c);
+		if (!other)
+			other = gap(w);
+		return other < 0 ? other : 0;
+	}
+	if (err || w->next || !more)
+		return err ? err : !!w->next;
+	return gap(w);
+}
+
+static bool load(struct dep_walk *w, const struct dep_segment *seg, struct dep_columns *c)
+{
+	return !dep_store_control(w->store, seg, c);
+}
+
+int dep_walk_run(struct dep_walk *w, const struct dep_thread *thread,
+		 const struct dep_segment *seg, size_t n, bool follows)
+{
+	struct dep_columns *now = &w->columns[0], *next = &w->columns[1], *other;
+	bool have = load(w, seg, now), more;
+	size_t i;
+	int ret;
+
+	w->thread = thread;
+	w->nexits = 0;
+	for (i = 0; i < n; i++, seg++) {
+		more = seg + 1 < w->segments_end && seg[1].thread == seg->thread;
+		if (!have) {
+			report(w, seg);
+			/* Else the segment in front of it has ended with a gap. */
+			ret = i ? 0 : gap(w);
+			if (ret)
+				return ret;
+			follows = false;
+			have = i + 1 < n && load(w, seg + 1, now);
+			continue;
+		}
+		w->now = now;
+		w->next = continues(w, seg, now) && load(w, seg + 1, next) ? next : NULL;
+		ret = deliver(w, seg, follows, more);
+		if (ret < 0)
+			return ret;
+		follows = ret;
+		have = w->next != NULL;
+		if (!have && i + 1 < n)
+			have = load(w, seg + 1, next);
+		other = now;
+		now = next;
+		next = other;
+	}
+	return 0;
+}
+
+void dep_walk_free(struct dep_walk *w)
+{
+	dep_columns_free(&w->columns[0]);
+	dep_columns_free(&w->columns[1]);
+}

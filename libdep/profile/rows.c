@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * How often each instruction and branch of a fragment was executed follows from the counts of its
+ * exits: an exit passes all instructions and branches in front of it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libdep/fold/code.h"
+#include "libdep/format/file/error.h"
+#include "rows.h"
+
+/* Counts of one fragment in one process.  An instruction or step @i has the sum from @i on. */
+struct passed {
+	u64 *insn;		/* number of times that exactly the first i instructions ran */
+	u64 *step;		/* number of times that exactly the first i steps were passed */
+};
+
+/* ---- pieces, sorted by process and fragment ---- */
+
+static int by_piece(const void *pa, const void *pb)
+{
+	const struct dep_counter *a = pa, *b = pb;
+
+	if (a->c != b->c)
+		return a->c < b->c ? -1 : 1;
+	if (a->a != b->a)
+		return a->a < b->a ? -1 : 1;
+	return a->b < b->b ? -1 : a->b > b->b;
+}
+
+static struct dep_counter *sorted_pieces(const struct dep_count_map *m)
+{
+	struct dep_counter *row = calloc(m->n + 1, sizeof(*row));
+	size_t i, n = 0;
+
+	if (!row) {
+		dep_fail(-ENOMEM, "interrupted records");
+		return NULL;
+	}
+	for (i = 0; i < m->room; i++)
+		if (m->slot[i].count)
+			row[n++] = m->slot[i];
+	if (n)
+		qsort(row, n, sizeof(*row), by_piece);
+	return row;
+}
+
+/* ---- rows of one fragment ---- */
+
+static int add_edge(struct dep_rows *r, const struct dep_edge_count *e)
+{
+	struct dep_edge_count *row;
+
+	if (!e->count)
+		return 0;
+	row = dep_table_add(&r->edges, sizeof(*row));
+	if (!row)
+		return -ENOMEM;
+	*row = *e;
+	return 0;
+}
+
+/*
+ * The file that @process has mapped where @image is mapped.  A forked process executes fragments of
+ * its parent, whose files are those of the parent.
+ */
+static u32 own_image(struct dep_rows *r, u32 process, u32 image, u64 pc, u64 time_ns)
+{
+	const struct dep_process *p;
+	u32 own;
+
+	if (!image || r->images.module[image - 1].process == process)
+		return image;
+	p = dep_model_process(&r->store->model, process);
+	if (p && p->start_ns > time_ns)
+		time_ns = p->start_ns;
+	own = dep_images_find(&r->images, process, pc, time_ns);
+	return own ? own : image;
+}
+
+/* The file with address @pc, which @process executed in fragment @f, or branched to from there. */
+static u32 image_near(struct dep_rows *r, u32 process, const struct dep_code_fragment *f, u64 pc)
+{
+	const struct dep_module *m = f->image ? &r->images.module[f->image - 1] : NULL;
+	u32 image = f->image;
+
+	if (!m || pc < m->start || pc >= m->end)
+		image = dep_images_find(&r->images, f->process, pc, f->time_ns);
+	return own_image(r, process, image, pc, f->time_ns);
+}
+
+/* Branches that were passed inside the fragment: conditional ones were not taken, jumps were. */
+static int add_passed_steps(struct dep_rows *r, u32 process, const struct dep_code_fragment *f,
+			    const u64 *step)
+{
+	const struct dep_step *s = r->code->step + f->first_step;
+	struct dep_edge_count e = { .process = process };
+	u32 i;
+	int err = 0;
+
+	for (i = 0; i < f->nsteps && !err; i++, s++) {
+		if (s->branch != DEP_BRANCH_COND && s->branch != DEP_BRANCH_JUMP)
+			continue;
+		e.from = s->pc;
+		e.to = s->branch == DEP_BRANCH_COND ? s->next : s->target;
+		e.count = step[i + 1];
+		e.image = image_near(r, e.process, f, e.from);
+		e.to_image = image_near(r, e.process, f, e.to);
+		e.kind = s->branch;
+		e.taken = s->branch == DEP_BRANCH_JUMP;
+		err = add_edge(r, &e);
+	}
+	return err;
+}
+
+static int add_exit_edge(struct dep_rows *r, u32 process, const struct dep_code_fragment *f,
+			 const struct dep_code_exit *x, u64 count)
+{
+	const struct dep_step *s = r->code->step + f->first_step;
+	struct dep_edge_count e = {
+		.to = x->target, .count = count, .process = process, .kind = x->branch,
+		.taken = x->branch != DEP_BRANCH_COND || x->taken,
+	};
+
+	if (x->branch == DEP_BRANCH_NONE || !x->target)
+		return 0;
+	e.from = s[x->nsteps - 1].pc;
+	e.image = image_near(r, e.process, f, e.from);
+	e.to_image = image_near(r, e.process, f, e.to);
+	return add_edge(r, &e);
+}
+
+static int add_insns(struct dep_rows *r, u32 process, u32 number, const u64 *insn)
+{
+	const struct dep_code_fragment *f = &r->code->fragment[number];
+	struct dep_code_reader reader;
+	struct dep_insn_count *row;
+	struct dep_code_insn in;
+
+	dep_code_begin(&reader, r->store, number);
+	while (dep_code_next(&reader, &in) > 0 && insn[in.index + 1]) {
+		row = dep_table_add(&r->insns, sizeof(*row));
+		if (!row)
+			return -ENOMEM;
+		*row = (struct dep_insn_count){
+			.pc = in.pc, .count = insn[in.index + 1], .process = process,
+			.image = image_near(r, process, f, in.pc), .size = in.in.len, .refs = in.in.nmem,
+			.branch = dep_branch_of(&in.in), .fragment = number,
+		};
+		r->refs += row->count * in.in.nmem;
+	}
+	return 0;
+}
+
+/* Turn counts of "exactly @i" into counts of "at least @i". */
+static void sum_up(u64 *count, u32 n)
+{
+	while (n-- > 0)
+		count[n] += count[n + 1];
+}
+
+/* Add the rows of one fragment; @piece: the first of the process that may belong to it. */
+static int add_fragment(struct dep_rows *r, const struct dep_process_counts *p, u32 number,
+			const struct dep_counter **piece, struct passed *n)
+{
+	const struct dep_code_fragment *f = &r->code->fragment[number];
+	const struct dep_step *s = r->code->step + f->first_step;
+	u32 ninsns = dep_store_fragment(r->store, number)->d->ninsns, i, k;
+	const struct dep_code_exit *x;
+	bool ran = false;
+	u64 count;
+	int err = 0;
+
+	memset(n->insn, 0, (ninsns + 2ul) * sizeof(*n->insn));
+	memset(n->step, 0, (f->nsteps + 2ul) * sizeof(*n->step));
+	for (i = f->first_exit; i < f->first_exit + f->nexits && !err; i++) {
+		count = dep_exit_count(p, i);
+		if (!count)
+			continue;
+		ran = true;
+		x = &r->code->exit[i];
+		n->insn[x->insns] += count;
+		/* Its last branch has an edge of its own, if it has not just been passed. */
+		n->step[x->branch == DEP_BRANCH_NONE || !x->nsteps ? x->nsteps :
+			x->nsteps - 1] += count;
+		err = add_exit_edge(r, p->process, f, x, count);
+	}
+	for (; !err && (*piece)->count && (*piece)->c == p->process && (*piece)->a == number;
+	     ++*piece) {
+		ran = true;
+		for (k = 0; k < f->nsteps && s[k].insns <= (*piece)->b; k++)
+			;
+		n->insn[(*piece)->b] += (*piece)->count;
+		n->step[k] += (*piece)->count;
+	}
+	if (err || !ran)
+		return err;
+	sum_up(n->insn, ninsns);
+	sum_up(n->step, f->nsteps);
+	err = add_passed_steps(r, p->process, f, n->step);
+	return err ? err : add_insns(r, p->process, number, n->insn);
+}
+
+static int add_process(struct dep_rows *r, const struct dep_process_counts *p,
+		       const struct dep_counter **piece, struct passed *n)
+{
+	u32 i;
+	int err = 0;
+
+	/* Pieces of processes that took no exit come with their own row: see add_all(). */
+	while ((*piece)->count && (*piece)->c < p->process)
+		++*piece;
+	for (i = 0; i < r->code->nfragments && !err; i++)
+		err = add_fragment(r, p, i, piece, n);
+	return err;
+}
+
+static int add_all(struct dep_rows *r)
+{
+	const struct dep_process_counts *p = r->counts->processes.row;
+	struct dep_counter *pieces = sorted_pieces(&r->counts->pieces);
+	const struct dep_counter *piece = pieces;
+	/* Instructions of a fragment and their number have 16 bits. */
+	struct passed n = {
+		.insn = malloc((UINT16_MAX + 2ul) * sizeof(u64)),
+		.step = malloc((UINT16_MAX + 2ul) * sizeof(u64)),
+	};
+	size_t i;
+	int err = pieces && n.insn && n.step ? 0 : dep_fail(-ENOMEM, "counts of a fragment");
+
+	for (i = 0; i < r->counts->processes.n && !err; i++)
+		err = add_process(r, &p[i], &piece, &n);
+	free(pieces);
+	free(n.insn);
+	free(n.step);
+	return err;
+}
+
+/* ---- sorting ---- */
+
+static int by_insn(const void *pa, const void *pb)
+{
+	const struct dep_insn_count *a = pa, *b = pb;
+
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->image != b->image)
+		return a->image < b->image ? -1 : 1;
+	if (a->pc != b->pc)
+		return a->pc < b->pc ? -1 : 1;
+	return a->fragment < b->fragment ? -1 : a->fragment > b->fragment;
+}
+
+static void merge_insns(struct dep_table *t)
+{
+	struct dep_insn_count *row = t->row, *to = NULL;
+	size_t i;
+
+	if (t->n)
+		qsort(row, t->n, sizeof(*row), by_insn);
+	for (i = 0; i < t->n; i++) {
+		if (to && to->process == row[i].process && to->image == row[i].image &&
+		    to->pc == row[i].pc)
+			to->count += row[i].count;
+		else
+			*(to = to ? to + 1 : row) = row[i];
+	}
+	t->n = to ? (size_t)(to - row) + 1 : 0;
+}
+
+static int by_edge(const void *pa, const void *pb)
+{
+	const struct dep_edge_count *a = pa, *b = pb;
+
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->image != b->image)
+		return a->image < b->image ? -1 : 1;
+	if (a->from != b->from)
+		return a->from < b->from ? -1 : 1;
+	if (a->to != b->to)
+		return a->to < b->to ? -1 : 1;
+	if (a->to_image != b->to_image)
+		return a->to_image < b->to_image ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return (int)a->taken - (int)b->taken;
+}
+
+static void merge_edges(struct dep_table *t)
+{
+	struct dep_edge_count *row = t->row, *to = NULL;
+	size_t i;
+
+	if (t->n)
+		qsort(row, t->n, sizeof(*row), by_edge);
+	for (i = 0; i < t->n; i++) {
+		if (to && !by_edge(to, &row[i]))
+			to->count += row[i].count;
+		else
+			*(to = to ? to + 1 : row) = row[i];
+	}
+	t->n = to ? (size_t)(to - row) + 1 : 0;
+}
+
+/* ---- indirect branches and interruptions, whose code is known only from the stream ---- */
+
+/*
+ * The file with address @pc.  If the code there has not followed, then the file whose code at @pc
+ * the process executed at another time, or else the one that it had mapped there at the end.
+ */
+static u32 image_later(struct dep_rows *r, u32 process, u64 pc)
+{
+	const struct dep_insn_count *row = r->insns.row;
+	size_t lo, hi, mid, from = 0, end;
+	u32 image;
+
+	while (1) {
+		/* Rows are sorted by file in front of the address: try each file's rows. */
+		for (lo = from, hi = r->insns.n; lo < hi;) {
+			mid = (lo + hi) / 2;
+			if (row[mid].process < process)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		if (lo == r->insns.n || row[lo].process != process)
+			break;
+		image = row[lo].image;
+		for (from = lo, end = lo, hi = r->insns.n; from < hi;) {
+			mid = (from + hi) / 2;
+			if (row[mid].process == process && row[mid].image == image)
+				from = mid + 1;
+			else
+				hi = mid;
+		}
+		for (lo = end, hi = from; lo < hi;) {
+			mid = (lo + hi) / 2;
+			if (row[mid].pc < pc)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		if (lo < from && row[lo].pc == pc)
+			return image;
+	}
+	return dep_images_find(&r->images, process, pc, UINT64_MAX);
+}
+
+static int add_pair(struct dep_rows *r, const struct dep_counter *c)
+{
+	const struct dep_code_exit *x = &r->code->exit[c->b];
+	const struct dep_code_fragment *f = &r->code->fragment[x->fragment];
+	struct dep_edge_count e = {
+		.to = c->a, .count = c->count, .process = c->c, .kind = x->branch, .taken = 1,
+	};
+
+	if (!x->nsteps)
+		return 0;
+	e.from = r->code->step[f->first_step + x->nsteps - 1].pc;
+	e.image = image_near(r, e.process, f, e.from);
+	e.to_image = c->d == DEP_IMAGE_LATER ? image_later(r, c->c, c->a) :
+					       own_image(r, c->c, c->d, c->a, f->time_ns);
+	return add_edge(r, &e);
+}
+
+static int add_break(struct dep_rows *r, const struct dep_counter *c)
+{
+	u32 image = c->d == DEP_IMAGE_LATER ? image_later(r, c->c, c->a) :
+					      own_image(r, c->c, c->d, c->a, 0);
+	struct dep_edge_count e = { .count = c->count, .process = c->c, .kind = (u8)c->b };
+
+	if (c->b == DEP_EDGE_LEFT) {
+		e.from = c->a;
+		e.image = image;
+	} else {
+		e.to = c->a;
+		e.to_image = image;
+	}
+	return add_edge(r, &e);
+}
+
+static int add_rest(struct dep_rows *r)
+{
+	const struct dep_count_map *pairs = &r->counts->pairs, *breaks = &r->counts->breaks;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < pairs->room && !err; i++)
+		if (pairs->slot[i].count)
+			err = add_pair(r, &pairs->slot[i]);
+	for (i = 0; i < breaks->room && !err; i++)
+		if (breaks->slot[i].count)
+			err = add_break(r, &breaks->slot[i]);
+	return err;
+}
+
+int dep_rows_make(struct dep_rows *r)
+{
+	int err = dep_images_make(&r->images, r->store);
+
+	if (!err)
+		err = add_all(r);
+	if (err)
+		return err;
+	merge_insns(&r->insns);
+	err = add_rest(r);
+	if (!err)
+		merge_edges(&r->edges);
+	return err;
+}
