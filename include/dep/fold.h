@@ -134,6 +134,8 @@ struct dep_fold_piece {
 	uint64_t pc;
 };
 
+#define DEP_FOLD_BATCH	4096u	/* exits that a fold receives at once, at most */
+
 /**
  * struct dep_fold - callbacks of a fold
  *
@@ -152,6 +154,7 @@ struct dep_fold {
 	int (*segment)(void *part, const struct dep_fold_segment *seg);
 	/*
 	 * @exit: numbers of exits of successive records, each index below code->nexits
+	 * @n: 1 to DEP_FOLD_BATCH
 	 * @next_pc: where the thread goes on after the last one; 0: unknown
 	 */
 	int (*exits)(void *part, const uint32_t *exit, size_t n, uint64_t next_pc);

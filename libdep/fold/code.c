@@ -191,6 +191,10 @@ static int set_number(struct dep_numbers *n, u32 id, u32 number)
 {
 	u32 **page = &n->page[id / DEP_CODE_PAGE];
 
+	if (id < n->nlow) {
+		n->low[id] = number;
+		return 0;
+	}
 	if (!*page)
 		*page = calloc(DEP_CODE_PAGE, sizeof(**page));
 	if (!*page)
@@ -242,6 +246,23 @@ static int add_fragment(struct dep_code_made *c, struct dep_fragment_times *time
 	return 0;
 }
 
+static int make_numbers(struct dep_code_made *c)
+{
+	const struct adept_desc_frag *d;
+	u32 i;
+
+	for (i = 0; i < c->store->model.fragments.n && c->numbers.nlow < DEP_CODE_LOW; i++) {
+		d = dep_store_fragment(c->store, i)->d;
+		if (d->first_exit + d->nexits > c->numbers.nlow)
+			c->numbers.nlow = d->first_exit + d->nexits;
+	}
+	if (c->numbers.nlow > DEP_CODE_LOW)
+		c->numbers.nlow = DEP_CODE_LOW;
+	c->numbers.low = calloc(c->numbers.nlow + 1ul, sizeof(*c->numbers.low));
+	c->numbers.page = calloc(DEP_EXIT_LIMIT / DEP_CODE_PAGE, sizeof(*c->numbers.page));
+	return c->numbers.low && c->numbers.page ? 0 : dep_fail(-ENOMEM, "numbers of exits");
+}
+
 static int add_all(struct dep_code_made *c)
 {
 	struct dep_fragment_times times;
@@ -249,9 +270,11 @@ static int add_all(struct dep_code_made *c)
 	int err;
 
 	c->fragment = calloc(n + 1ul, sizeof(*c->fragment));
-	c->numbers.page = calloc(DEP_EXIT_LIMIT / DEP_CODE_PAGE, sizeof(*c->numbers.page));
-	if (!c->fragment || !c->numbers.page)
+	if (!c->fragment)
 		return dep_fail(-ENOMEM, "fragments");
+	err = make_numbers(c);
+	if (err)
+		return err;
 	/* Number 0 stands for no exit. */
 	err = grow(&c->exit, &c->exits_room, 0, 1, sizeof(*c->exit));
 	if (err)
@@ -290,7 +313,8 @@ static void free_numbers(const struct dep_code_made *c)
 	const struct adept_desc_frag *d;
 	u32 i, id;
 
-	for (i = 0; i < c->store->model.fragments.n; i++) {
+	free(c->numbers.low);
+	for (i = 0; c->numbers.page && i < c->store->model.fragments.n; i++) {
 		d = dep_store_fragment(c->store, i)->d;
 		for (id = d->first_exit; id < d->first_exit + d->nexits; id++) {
 			free(c->numbers.page[id / DEP_CODE_PAGE]);
@@ -306,8 +330,7 @@ void dep_code_free(struct dep_code *code)
 
 	if (!c)
 		return;
-	if (c->numbers.page)
-		free_numbers(c);
+	free_numbers(c);
 	free(c->fragment);
 	free(c->exit);
 	free(c->step);

@@ -10,13 +10,19 @@
 
 #define DEP_CODE_PAGE	64u	/* ids per page of dep_numbers */
 
+#define DEP_CODE_LOW	(16u << 20)	/* ids below are found by one access to memory */
+
 /**
- * struct dep_numbers - number of each exit, by its id: a table of two levels
+ * struct dep_numbers - number of each exit, by its id
  *
- * A page takes 256 bytes, and each fragment needs at most one more than its exits fill.
+ * The engine gives ids from 1 on.  The low ones are in one array; others, which a forged log can
+ * scatter, in pages of 256 bytes, of which each fragment needs at most one more than its exits
+ * fill.
  */
 struct dep_numbers {
-	u32 **page;		/* DEP_EXIT_LIMIT / DEP_CODE_PAGE pointers; NULL: no exits */
+	u32 *low;
+	u32 nlow;
+	u32 **page;		/* DEP_EXIT_LIMIT / DEP_CODE_PAGE pointers */
 };
 
 /* What dep_code_make() returns; users see the first member only. */
@@ -37,8 +43,11 @@ static inline const struct dep_code_made *dep_code_made(const struct dep_code *c
 
 static inline u32 dep_number_of(const struct dep_numbers *n, u32 id)
 {
-	const u32 *page = id < DEP_EXIT_LIMIT ? n->page[id / DEP_CODE_PAGE] : NULL;
+	const u32 *page;
 
+	if (id < n->nlow)
+		return n->low[id];
+	page = id < DEP_EXIT_LIMIT ? n->page[id / DEP_CODE_PAGE] : NULL;
 	return page ? page[id % DEP_CODE_PAGE] : 0;
 }
 

@@ -174,22 +174,42 @@ static int take_event(struct dep_walk *w, struct cursor *c, u32 id)
 	return err;
 }
 
+/*
+ * Collect exits up to the next event, or as many as a fold receives at once.  Stops in front of an
+ * exit that the store does not have.
+ */
+static void collect(struct dep_walk *w, struct cursor *c)
+{
+	const u32 *at = c->at;
+	u32 n = w->nexits, number;
+
+	while (at < c->end && n < DEP_FOLD_BATCH && *at >= ADEPT_FIRST_EXIT) {
+		number = dep_number_of(w->numbers, *at);
+		if (!number)
+			break;
+		w->exit[n++] = number;
+		at++;
+	}
+	w->nexits = n;
+	c->at = at;
+}
+
 /* Deliver all of the current control column; -EBADMSG: the rest of it is damaged. */
 static int take_column(struct dep_walk *w, struct cursor *c)
 {
-	u32 id, number;
 	int err;
 
 	while (c->at < c->end) {
-		id = *c->at++;
-		if (id >= ADEPT_FIRST_EXIT) {
-			number = dep_number_of(w->numbers, id);
-			if (!number)
-				return damaged("the store has no exit", id);
-			w->exit[w->nexits++] = number;
-			err = w->nexits == DEP_WALK_BATCH ? flush(w, c) : 0;
+		collect(w, c);
+		if (w->nexits == DEP_FOLD_BATCH) {
+			err = flush(w, c);
+		} else if (c->at == c->end) {
+			break;
+		} else if (*c->at >= ADEPT_FIRST_EXIT) {
+			return damaged("the store has no exit", *c->at);
 		} else {
-			err = take_event(w, c, id);
+			c->at++;
+			err = take_event(w, c, c->at[-1]);
 		}
 		if (err)
 			return err;

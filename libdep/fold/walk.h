@@ -3,9 +3,9 @@
 #ifndef ADEPT_FOLD_WALK_H
 #define ADEPT_FOLD_WALK_H
 
-#include "code.h"
+#include <pthread.h>
 
-#define DEP_WALK_BATCH	4096u	/* exits that a fold receives at once, at most */
+#include "code.h"
 
 /**
  * struct dep_walk - a walk through the segments of a store, and the folds that it serves
@@ -28,7 +28,7 @@ struct dep_walk {
 	const struct dep_columns *now;
 	const struct dep_columns *next;	/* NULL: not stored, or damaged */
 	const struct dep_thread *thread;
-	u32 exit[DEP_WALK_BATCH];
+	u32 exit[DEP_FOLD_BATCH];
 	u32 nexits;
 };
 

@@ -15,6 +15,20 @@
 
 #define UNKNOWN	0	/* part.pc: not known where the thread goes on */
 
+/*
+ * What an exit adds to the totals of its thread.  Sums of a batch of exits fit in the bits of each
+ * field: a record has less than 2^16 instructions and operands, a batch at most 2^13 records.
+ */
+#define WEIGHT_HIGH	32	/* instructions below, operands from here on */
+#define WEIGHT_RETURNS	16	/* calls below, returns from here on, then system calls */
+#define WEIGHT_SYSCALLS	32
+
+struct weight {
+	u64 work, branches;
+};
+
+_Static_assert(DEP_FOLD_BATCH <= 1u << 13, "sums of a batch overflow");
+
 struct part {
 	struct dep_counts_all all;
 	const struct dep_code *code;
@@ -26,16 +40,46 @@ struct part {
 	u64 last_seq;
 	bool at_seam;		/* the unit before this one knows where the thread goes on */
 	u32 waiting;		/* an indirect exit whose next code has not been seen yet; or 0 */
+	struct weight *weight;	/* by the number of the exit */
 	struct dep_counter pair[DEP_PAIRS];
 };
+
+static struct weight weigh(const struct dep_code_exit *x)
+{
+	struct weight w = { .work = x->insns | (u64)x->refs << WEIGHT_HIGH };
+
+	if (x->branch == DEP_BRANCH_CALL || x->branch == DEP_BRANCH_CALL_INDIRECT)
+		w.branches = 1;
+	else if (x->branch == DEP_BRANCH_RETURN)
+		w.branches = 1ull << WEIGHT_RETURNS;
+	else if (x->branch == DEP_BRANCH_SYSCALL)
+		w.branches = 1ull << WEIGHT_SYSCALLS;
+	return w;
+}
+
+static void free_part(struct part *p)
+{
+	dep_counts_all_free(&p->all, p->code->nexits);
+	free(p->weight);
+	free(p);
+}
 
 static void *make_part(void *self, const struct dep_code *code)
 {
 	struct part *p = calloc(1, sizeof(*p));
+	u32 i;
 
 	(void)self;
-	if (p)
-		p->code = code;
+	if (!p)
+		return NULL;
+	p->code = code;
+	p->weight = calloc(code->nexits, sizeof(*p->weight));
+	if (!p->weight) {
+		free_part(p);
+		return NULL;
+	}
+	for (i = 0; i < code->nexits; i++)
+		p->weight[i] = weigh(&code->exit[i]);
 	return p;
 }
 
@@ -193,52 +237,48 @@ static u64 *counter(struct part *p, u32 number)
 	return *page ? &(*page)[number % DEP_EXIT_PAGE] : NULL;
 }
 
-/* What the exits of a batch add up to. */
-struct sums {
-	u64 insns, refs, branch[DEP_BRANCHES];
-};
-
-static int count_exits(struct part *p, const u32 *exit, size_t n, struct sums *sum)
+/* An indirect branch to the code of exit @next. */
+static int add_indirect(struct part *p, u32 exit, u32 next)
 {
-	const struct dep_code_fragment *f;
-	const struct dep_code_exit *x;
+	const struct dep_code_fragment *f = &p->code->fragment[p->code->exit[next].fragment];
+
+	return add_pair(p, exit, f->pc, f->image);
+}
+
+static int count_exits(struct part *p, const u32 *exit, size_t n)
+{
+	struct weight sum = { 0 };
 	u64 *count;
 	int err = 0;
 	size_t i;
 
-	for (i = 0; i < n && !err; i++) {
-		x = &p->code->exit[exit[i]];
+	for (i = 0; i < n; i++) {
 		count = counter(p, exit[i]);
 		if (!count)
 			return dep_fail(-ENOMEM, "counters of exits");
 		++*count;
-		sum->insns += x->insns;
-		sum->refs += x->refs;
-		sum->branch[x->branch]++;
-		if (x->target || i + 1 == n)
+		sum.work += p->weight[exit[i]].work;
+		sum.branches += p->weight[exit[i]].branches;
+		if (p->code->exit[exit[i]].target || i + 1 == n)
 			continue;
-		f = &p->code->fragment[p->code->exit[exit[i + 1]].fragment];
-		err = add_pair(p, exit[i], f->pc, f->image);
+		err = add_indirect(p, exit[i], exit[i + 1]);
+		if (err)
+			return err;
 	}
-	return err;
-}
-
-static void add_sums(struct part *p, const struct sums *sum, size_t n)
-{
-	p->time->insns += sum->insns;
-	p->thread->insns += sum->insns;
-	p->thread->refs += sum->refs;
+	p->time->insns += (u32)sum.work;
+	p->thread->insns += (u32)sum.work;
+	p->thread->refs += sum.work >> WEIGHT_HIGH;
 	p->thread->records += n;
-	p->thread->calls += sum->branch[DEP_BRANCH_CALL] + sum->branch[DEP_BRANCH_CALL_INDIRECT];
-	p->thread->returns += sum->branch[DEP_BRANCH_RETURN];
-	p->thread->syscalls += sum->branch[DEP_BRANCH_SYSCALL];
+	p->thread->calls += (u16)sum.branches;
+	p->thread->returns += (u16)(sum.branches >> WEIGHT_RETURNS);
+	p->thread->syscalls += sum.branches >> WEIGHT_SYSCALLS;
+	return 0;
 }
 
 static int take_exits(void *part, const uint32_t *exit, size_t n, uint64_t next_pc)
 {
 	struct part *p = part;
 	const struct dep_code_fragment *f = &p->code->fragment[p->code->exit[exit[0]].fragment];
-	struct sums sum = { 0 };
 	int err = 0;
 
 	if (p->waiting)
@@ -247,8 +287,7 @@ static int take_exits(void *part, const uint32_t *exit, size_t n, uint64_t next_
 	if (!err)
 		err = arrive(p, f->pc, f->image);
 	if (!err)
-		err = count_exits(p, exit, n, &sum);
-	add_sums(p, &sum, n);
+		err = count_exits(p, exit, n);
 	p->pc = next_pc;
 	/* A branch to an unknown place is not counted as a pair. */
 	if (!p->code->exit[exit[n - 1]].target && next_pc)
@@ -399,8 +438,7 @@ static int join(void *self, void *part)
 		err = dep_count_join(&to->pieces, &from->pieces);
 	if (!err)
 		err = dep_count_join(&to->breaks, &from->breaks);
-	dep_counts_all_free(from, p->code->nexits);
-	free(p);
+	free_part(p);
 	return err;
 }
 
