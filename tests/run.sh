@@ -31,7 +31,7 @@ passed=0 failed=0 skipped=0 bad=
 wanted=" $* "
 # Their scripts take names of tests as arguments.
 with_names=" attach-servers attach-stress breach exactness predict races races-suites races-truth"
-with_names="$with_names selfcheck "
+with_names="$with_names selfcheck chaos "
 known=" "
 
 # totals FILE: passed, failed and skipped, from a suite's last line
@@ -206,6 +206,7 @@ suite native-children 300 bash tests/native_children.sh
 suite attach-cases 300 bash tests/attach_cases.sh
 suite attach-servers 300 bash tests/attach_servers.sh
 suite attach-stress 300 bash tests/attach_stress.sh
+suite chaos "$(cases 400 3000)" bash tests/chaos.sh
 suite fragments 300 bash tests/fragments.sh
 suite gdb 300 bash tests/gdb.sh
 suite order 300 bash tests/order.sh

@@ -18,6 +18,14 @@
 #define ADEPT_S_KEEP_TRANSLATIONS 0x100u /* also store the translated code of fragments */
 #define ADEPT_S_NO_CHILDREN	0x200u	/* children of recorded processes are not recorded */
 
+/* Chaos modes, for tests: the engine does often what is rare. */
+#define ADEPT_S_CHAOS_SHORT	0x01000000u	/* each fragment has one instruction */
+#define ADEPT_S_CHAOS_VERSIONS	0x02000000u	/* fragments have one version, which knows rsp */
+#define ADEPT_S_CHAOS_MISS	0x04000000u	/* no lookup of an indirect branch succeeds */
+#define ADEPT_S_CHAOS_FLUSH	0x08000000u	/* fragments are removed at random */
+#define ADEPT_S_CHAOS_STOP	0x10000000u	/* threads come to a safe point at random */
+#define ADEPT_S_CHAOS_ALL	0x1f000000u
+
 /*
  * How a process image began: struct dep_process.cause.
  *

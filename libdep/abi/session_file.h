@@ -176,7 +176,7 @@ struct adept_session {
 	u64 heartbeat_ns;
 	/* offset of the reserved slots: adept_retired[nprocs], adept_retired_thread[nthreads] */
 	u64 retired_off;
-	u64 reserved;
+	u64 chaos_seed;		/* of the modes ADEPT_S_CHAOS_*, not 0 */
 
 	/* The fields below are changed atomically while the session runs. */
 	u32 wakeup;		/* futex; incremented when the collector has something to do */
@@ -209,7 +209,7 @@ struct adept_session {
 	u32 lost_descriptors;
 	u32 unwanted_children;	/* children not recorded because of ADEPT_S_NO_CHILDREN */
 	u32 unused;
-	/* constant, as the fields up to @reserved */
+	/* constant, as the fields up to @chaos_seed */
 	struct adept_triggers triggers;
 };
 

@@ -59,6 +59,8 @@ struct dep_session {
 int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 nprocs, u32 nthreads,
 		       u64 give_up_ns);
 
+/** dep_session_seed() - set the seed of the chaos modes (0: 1), before the first process */
+void dep_session_seed(struct dep_session *s, u64 seed);
 /** dep_session_watch() - set the triggers of a session, before a process is put into it */
 void dep_session_watch(struct dep_session *s, const struct adept_triggers *t);
 

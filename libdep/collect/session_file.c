@@ -107,6 +107,12 @@ int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 npro
 				      give_up_ns);
 }
 
+void dep_session_seed(struct dep_session *s, u64 seed)
+{
+	s->layout.chaos_seed = seed ? seed : 1;
+	s->map->chaos_seed = s->layout.chaos_seed;
+}
+
 void dep_session_watch(struct dep_session *s, const struct adept_triggers *t)
 {
 	s->layout.triggers = *t;

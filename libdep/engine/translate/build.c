@@ -13,6 +13,7 @@
  *	cold part:	exit stubs to the dispatcher, literals
  */
 #include "translate.h"
+#include "libdep/engine/base/chaos.h"
 #include "libdep/engine/record/record.h"
 #include "libdep/engine/record/triggers.h"
 #include "libdep/engine/hooks/hooks.h"
@@ -103,7 +104,7 @@ static struct frag *build(u64 pc, u16 mask, struct arena *a, enum after after)
 {
 	static struct build build;
 	struct build *b = &build;
-	u32 limit = MAX_INSNS;
+	u32 limit = chaos_is(ADEPT_S_CHAOS_SHORT) ? 1 : MAX_INSNS;
 	struct frag *f;
 
 	if (!a)

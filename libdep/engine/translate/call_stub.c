@@ -17,6 +17,7 @@
  * landing stub that jumps to the new fragment.
  */
 #include "translate.h"
+#include "libdep/engine/base/chaos.h"
 #include "libdep/engine/base/prefault.h"
 #include "libdep/engine/hooks/hooks.h"
 
@@ -107,7 +108,8 @@ static void renew(struct callsite *c, u16 mask, int inlined)
 	landing_build_tail(c->ret, arena_of((u64)c->stub->start),
 			   inlined && same_page ? AFTER_RETURN : AFTER_NOTHING);
 	/* Set the table entry last: from now on threads reach the landing stub. */
-	table_set(T_RETURN, c->ret, &at);
+	if (!chaos_is(ADEPT_S_CHAOS_MISS))
+		table_set(T_RETURN, c->ret, &at);
 	while (old && old->in)
 		exit_link(heap_at(old->in), c->stub);
 }

@@ -2,6 +2,7 @@
 #include "translate.h"
 #include "dispatch.h"
 #include "code_map.h"
+#include "libdep/engine/base/chaos.h"
 #include "libdep/engine/record/record.h"
 #include "libdep/engine/record/safepoint.h"
 #include "libdep/engine/record/triggers.h"
@@ -22,10 +23,42 @@ void dispatch_init(const struct dispatch_handlers *h)
 	handlers = *h;
 }
 
+/* How often the chaos modes act: once in this many entries of the dispatcher. */
+#define FLUSH_PAGE	32u
+#define FLUSH_ALL	4096u
+#define STOP		16u
+/* The code cache cannot reuse memory, so there are no more flushes of pages than this. */
+#define FLUSHES		4096u
+#define COST_OF_ALL	64u	/* pages that a flush of all fragments counts as */
+
+/* With ADEPT_S_CHAOS_FLUSH, remove the fragments of the page of @pc, or all fragments. */
+static void flush_at_random(u64 pc)
+{
+	u64 page = pc & -(u64)ADEPT_PAGE;
+	static u32 flushes;
+
+	if (flushes >= FLUSHES)
+		return;
+	if (chaos_strikes(ADEPT_S_CHAOS_FLUSH, FLUSH_ALL)) {
+		flushes += COST_OF_ALL;
+		frag_kill_range(0, ~0ull);
+	} else if (chaos_strikes(ADEPT_S_CHAOS_FLUSH, FLUSH_PAGE)) {
+		flushes++;
+		frag_kill_range(page, page + ADEPT_PAGE);
+	}
+}
+
+/* Whether the thread shall come to a safe point before it enters the code cache. */
+static int must_resume(const struct tls *t)
+{
+	return unlikely(t->pending) || chaos_strikes(ADEPT_S_CHAOS_STOP, STOP);
+}
+
 /* Take frag_lock, and start to measure the time until end(). */
-static u64 begin(void)
+static u64 begin(u64 pc)
 {
 	lock(&frag_lock);
+	flush_at_random(pc);
 	return __builtin_ia32_rdtsc();
 }
 
@@ -50,9 +83,9 @@ u8 *dispatch_to(struct tls *t, u64 pc, u16 known)
 
 	t->resume_pc = pc;
 	t->resume_known = known;
-	if (unlikely(t->pending))
+	if (must_resume(t))
 		return dispatch_resume(t);
-	since = begin();
+	since = begin(pc);
 	f = frag_get(pc, known, 0);
 	end(since);
 	return frag_entry(f);
@@ -78,9 +111,9 @@ u8 *dispatch_exit(struct tls *t)
 
 	t->resume_pc = x->target;
 	t->resume_known = x->mask;
-	if (unlikely(t->pending))
+	if (must_resume(t))
 		return dispatch_resume(t);
-	since = begin();
+	since = begin(x->target);
 	if (x->kind == X_SITE || (x->kind == X_WATCH && hook_at(x->target)))
 		add_return_site(t->regs[X86_RSP]);
 	if (x->kind == X_WATCH)
@@ -101,10 +134,11 @@ static u8 *miss(struct tls *t, int is_return)
 
 	t->resume_pc = pc;
 	t->resume_known = X86_BIT(X86_RSP);
-	if (unlikely(t->pending))
+	if (must_resume(t))
 		return dispatch_resume(t);
-	since = begin();
-	landing_get(pc, is_return);
+	since = begin(pc);
+	if (!chaos_is(ADEPT_S_CHAOS_MISS))
+		landing_get(pc, is_return);
 	f = frag_get(pc, X86_BIT(X86_RSP), 0);
 	end(since);
 	return frag_entry(f);

@@ -4,6 +4,7 @@
  * address range.
  */
 #include "translate.h"
+#include "libdep/engine/base/chaos.h"
 #include "libdep/engine/hooks/hooks.h"
 #include "libdep/engine/record/record.h"
 
@@ -138,6 +139,8 @@ struct frag *frag_get(u64 pc, u16 known, int call)
 	u32 versions = 0, at = first_slot(pc);
 	struct frag *best = NULL, *f;
 
+	if (chaos_is(ADEPT_S_CHAOS_VERSIONS))
+		known = X86_BIT(X86_RSP);
 	while ((f = next_version(pc, &at))) {
 		if (f->source && !source_matches(f)) {
 			frag_kill(f);

@@ -12,6 +12,7 @@
  * call, where the processor's return predictor expects it (call_stub.c).
  */
 #include "translate.h"
+#include "libdep/engine/base/chaos.h"
 
 static u8 by_loop;
 
@@ -186,7 +187,8 @@ static void build_landing(u64 pc, int is_return, int inlined)
 	at = landing_place(b);
 	landing_build_tail(pc, b->arena, inlined ? AFTER_JUMP : AFTER_NOTHING);
 	/* Set the table entry last: from now on threads reach the landing stub. */
-	table_set(is_return ? T_RETURN : T_JUMP, pc, &at);
+	if (!chaos_is(ADEPT_S_CHAOS_MISS))
+		table_set(is_return ? T_RETURN : T_JUMP, pc, &at);
 }
 
 /* Build the code after the landing stub of @pc as a linkable jump to the fragment of @pc. */

@@ -244,6 +244,7 @@ static int prepare(struct record *r)
 	if (ret)
 		return ret;
 	dep_session_watch(&r->session, &r->o.triggers);
+	dep_session_seed(&r->session, r->o.chaos_seed);
 	dep_session_guard(&r->session);
 	ret = dep_target_init(&r->target, r->session.map, r->session.fd, &why);
 	if (ret) {

@@ -86,7 +86,9 @@ static void check_options(struct record_options *o, struct argp_state *state)
 {
 	const uint32_t engine = ADEPT_S_KEEP_TRANSLATIONS | ADEPT_S_LOG_ALL;
 
-	o->flags |= engine_log_flags(state);
+	o->flags |= engine_log_flags(state) | engine_chaos_flags(state, &o->chaos_seed);
+	/* depd knows no chaos modes. */
+	o->alone |= !!(o->flags & ADEPT_S_CHAOS_ALL);
 	if (!o->argc || !*o->argv[0])
 		argp_error(state, "no COMMAND to record was given");
 	if (o->flags & ADEPT_S_NO_RECORD && (o->dir || o->max_size || o->shared ||
