@@ -57,7 +57,8 @@ struct dep_thread_count {
 /** struct dep_time_count - totals of a segment; sorted by start_ns */
 struct dep_time_count {
 	uint32_t thread, pad;
-	uint64_t start_ns, end_ns;	/* CLOCK_MONOTONIC; end: start of the thread's next segment */
+	/* CLOCK_MONOTONIC; it ends where the thread's next segment begins */
+	uint64_t start_ns, end_ns;
 	uint64_t insns;
 };
 

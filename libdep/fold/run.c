@@ -196,7 +196,7 @@ static int end_worker(struct crew *c, struct worker *w, void *const *selves, int
 	return err;
 }
 
-/* The first worker is the calling thread.  If a thread cannot be started, the others do its work. */
+/* The first worker is the calling thread. If a thread cannot start, the others do its work. */
 static int run_workers(struct crew *c, unsigned int jobs, void *const *selves,
 		       struct dep_fold_loss *loss)
 {

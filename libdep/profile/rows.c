@@ -146,8 +146,8 @@ static int add_insns(struct dep_rows *r, u32 process, u32 number, const u64 *ins
 			return -ENOMEM;
 		*row = (struct dep_insn_count){
 			.pc = in.pc, .count = insn[in.index + 1], .process = process,
-			.image = image_near(r, process, f, in.pc), .size = in.in.len, .refs = in.in.nmem,
-			.branch = dep_branch_of(&in.in), .fragment = number,
+			.image = image_near(r, process, f, in.pc), .size = in.in.len,
+			.refs = in.in.nmem, .branch = dep_branch_of(&in.in), .fragment = number,
 		};
 		r->refs += row->count * in.in.nmem;
 	}
