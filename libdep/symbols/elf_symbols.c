@@ -85,18 +85,16 @@ static int make_room(struct dep_elf_symbols *t)
 	return 0;
 }
 
-static struct dep_shown show(struct dep_image *im, u32 i)
+const char *dep_symbol_text(struct dep_image *im, const char *raw, const char **mangled)
 {
-	struct dep_elf_symbol sym = dep_elf_symbol(&im->syms, i);
-	char *bare = strndup(sym.name, bare_length(sym.name));
+	char *bare = strndup(raw, bare_length(raw));
 	char *text = bare ? dep_demangle(bare) : NULL;
-	struct dep_shown s = { .symbol = i };
+	const char *name = dep_string(&im->s->strings, text ? text : bare);
 
-	s.name = dep_string(&im->s->strings, text ? text : bare);
-	s.mangled = text ? dep_string(&im->s->strings, bare) : NULL;
+	*mangled = text ? dep_string(&im->s->strings, bare) : NULL;
 	free(text);
 	free(bare);
-	return s;
+	return name;
 }
 
 const char *dep_symbol_name(struct dep_image *im, u32 i, const char **mangled)
@@ -109,7 +107,8 @@ const char *dep_symbol_name(struct dep_image *im, u32 i, const char **mangled)
 		return NULL;
 	s = slot_of(t, i);
 	if (s->symbol == DEP_NO_INDEX) {
-		*s = show(im, i);
+		s->symbol = i;
+		s->name = dep_symbol_text(im, dep_elf_symbol(t, i).name, &s->mangled);
 		t->nshown++;
 	}
 	*mangled = s->mangled;
@@ -189,11 +188,7 @@ static int read_table(struct dep_image *im, Elf *elf, u32 type)
 
 #define RANKS	16u
 
-/*
- * Return: the rank of a symbol.  Of several symbols at an address, the one with the highest rank is
- * shown: preferably global, without leading underscores, and not weak.
- */
-static u8 plainness(const struct dep_elf_symbol *s)
+u8 dep_symbol_rank(const struct dep_elf_symbol *s)
 {
 	unsigned int n = 0, rank;
 
@@ -302,7 +297,7 @@ static void make_spans(struct dep_image *im)
 	for (i = 0; i < t->n; i++) {
 		sym = dep_elf_symbol(t, i);
 		value[i] = sym.value;
-		rank[i] = plainness(&sym);
+		rank[i] = dep_symbol_rank(&sym);
 	}
 	qsort(value, t->n, sizeof(*value), by_value);
 	put_in_order(rank, t->n, order);

@@ -125,8 +125,13 @@ struct dep_image {
 	struct dep_spans units;	/* code ranges with indexes in @unit as values */
 	struct dep_elf_symbols syms;
 	struct dep_vars vars;
+	struct dep_file_function *function;	/* see dep_image_code() */
+	size_t nfunctions;
+	struct dep_file_line *line;	/* see dep_image_lines() */
+	size_t nlines;
 	/* an attempt to read this part of the file was made, successful or not */
 	bool have_debug, have_dw, have_units, have_syms, have_vars;
+	bool have_functions, have_lines;
 };
 
 /** dep_image_new() - allocate the image of module @m without opening its file; NULL: no memory */
@@ -156,6 +161,11 @@ struct dep_elf_symbols *dep_image_by_name(struct dep_image *im);
 u32 dep_image_function(struct dep_image *im, u64 vaddr);
 /** dep_elf_symbol() - read symbol @i from the ELF file */
 struct dep_elf_symbol dep_elf_symbol(const struct dep_elf_symbols *t, u32 i);
+/**
+ * dep_symbol_rank() - of several symbols at an address, the one with the highest rank is shown:
+ *	preferably global, without leading underscores, and not weak
+ */
+u8 dep_symbol_rank(const struct dep_elf_symbol *s);
 /** dep_symbol_order() - compare two names without their versions, as strcmp() does */
 int dep_symbol_order(const char *a, const char *b);
 /**
@@ -165,6 +175,9 @@ int dep_symbol_order(const char *a, const char *b);
  * Return: NULL for DEP_NO_INDEX.
  */
 const char *dep_symbol_name(struct dep_image *im, u32 i, const char **mangled);
+
+/** dep_symbol_text() - as dep_symbol_name(), for a name @raw from the file */
+const char *dep_symbol_text(struct dep_image *im, const char *raw, const char **mangled);
 
 /** dep_image_unit() - find the compilation unit of @vaddr and read its functions; NULL: none */
 struct dep_unit *dep_image_unit(struct dep_image *im, u64 vaddr);
@@ -194,6 +207,15 @@ void dep_image_real_function(struct dep_image *im, u64 vaddr, struct dep_place *
 struct dep_vars *dep_image_vars(struct dep_image *im);
 /** dep_image_object() - find the variable at @vaddr; sets the fields of @out known from the file */
 bool dep_image_object(struct dep_image *im, u64 vaddr, u32 size, struct dep_object *out);
+
+/** dep_image_load() - the segment whose part in the file has @vaddr, or NULL */
+const struct dep_load *dep_image_load(const struct dep_image *im, u64 vaddr);
+/** dep_image_bytes() - read up to @size bytes at @vaddr from the file; return how many it has */
+size_t dep_image_bytes(const struct dep_image *im, u64 vaddr, void *out, size_t size);
+/** dep_image_code() - set im->function (file_code.c); 0 or -ENOMEM */
+int dep_image_code(struct dep_image *im);
+/** dep_image_lines() - set im->line (file_lines.c) */
+void dep_image_lines(struct dep_image *im);
 
 /* ---- processes ---- */
 

@@ -144,6 +144,8 @@ void dep_image_free(struct dep_image *im)
 	dep_spans_free(&im->syms.code);
 	dep_spans_free(&im->syms.loose);
 	dep_spans_free(&im->syms.data);
+	free(im->function);
+	free(im->line);
 	free(im->vars.var);
 	free(im->vars.atomic);
 	dep_scopes_free(&im->vars.scopes);

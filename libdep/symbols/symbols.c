@@ -246,3 +246,43 @@ size_t dep_symbols_find(struct dep_symbols *s, uint32_t process, const char *nam
 	}
 	return found;
 }
+
+int dep_symbols_file_code(struct dep_symbols *s, uint32_t process, uint64_t pc, uint64_t time_ns,
+			  struct dep_file_code *out)
+{
+	struct dep_place where;
+	struct dep_image *im = find_module(s, process, pc, time_ns, &where);
+
+	*out = (struct dep_file_code){ 0 };
+	if (!im)
+		return -ENOENT;
+	if (dep_image_code(im))
+		return dep_fail(-ENOMEM, "functions of %s", im->path);
+	out->path = im->path;
+	out->build_id = im->build_id;
+	out->bias = pc - where.linked;
+	out->function = im->function;
+	out->nfunctions = im->nfunctions;
+	return 0;
+}
+
+size_t dep_symbols_file_lines(struct dep_symbols *s, uint32_t process, uint64_t pc,
+			      uint64_t time_ns, const struct dep_file_line **out)
+{
+	struct dep_place where;
+	struct dep_image *im = find_module(s, process, pc, time_ns, &where);
+
+	if (im)
+		dep_image_lines(im);
+	*out = im ? im->line : NULL;
+	return im ? im->nlines : 0;
+}
+
+size_t dep_symbols_file_bytes(struct dep_symbols *s, uint32_t process, uint64_t pc,
+			      uint64_t time_ns, uint64_t linked, void *out, size_t size)
+{
+	struct dep_place where;
+	struct dep_image *im = find_module(s, process, pc, time_ns, &where);
+
+	return im ? dep_image_bytes(im, linked, out, size) : 0;
+}

@@ -55,6 +55,7 @@ int dep_elf_open(struct dep_elf *f, const char *path)
 	err = -EINVAL;
 	if (fstat(f->fd, &st) || !S_ISREG(st.st_mode))
 		goto out_close;
+	f->size = (u64)st.st_size;
 	f->mtime_ns = (u64)st.st_mtim.tv_sec * 1000000000 + (u64)st.st_mtim.tv_nsec;
 	/* Do not map a file that another user could truncate: access would then raise SIGBUS. */
 	cmd = !st.st_uid || st.st_uid == geteuid() ? ELF_C_READ_MMAP : ELF_C_READ;
@@ -81,7 +82,7 @@ void dep_elf_close(struct dep_elf *f)
 	*f = (struct dep_elf){ 0 };
 }
 
-static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *sh)
+Elf_Scn *dep_elf_section(Elf *elf, const char *name, GElf_Shdr *sh)
 {
 	Elf_Scn *scn = NULL;
 	const char *have;
@@ -103,7 +104,7 @@ bool dep_elf_has(Elf *elf, const char *name)
 {
 	GElf_Shdr sh;
 
-	return find_section(elf, name, &sh);
+	return dep_elf_section(elf, name, &sh);
 }
 
 /* Return: the file name in section .gnu_debuglink, or NULL. */
@@ -111,7 +112,7 @@ static const char *link_of(Elf *elf)
 {
 	Elf_Data *d;
 	GElf_Shdr sh;
-	Elf_Scn *scn = find_section(elf, ".gnu_debuglink", &sh);
+	Elf_Scn *scn = dep_elf_section(elf, ".gnu_debuglink", &sh);
 	const char *name;
 
 	d = scn ? elf_rawdata(scn, NULL) : NULL;

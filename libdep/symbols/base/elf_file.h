@@ -3,7 +3,7 @@
 #ifndef ADEPT_SYMBOLS_BASE_ELF_FILE_H
 #define ADEPT_SYMBOLS_BASE_ELF_FILE_H
 
-#include <libelf.h>
+#include <gelf.h>
 #include <stdbool.h>
 
 #include "libdep/abi/types.h"
@@ -14,6 +14,7 @@
 struct dep_elf {
 	Elf *elf;
 	int fd;			/* valid if @elf is not NULL */
+	u64 size;		/* bytes */
 	u64 mtime_ns;		/* time of the last modification, CLOCK_REALTIME */
 	char build_id[DEP_BUILD_ID_HEX];	/* hexadecimal; "": the file has none */
 };
@@ -28,6 +29,8 @@ void dep_elf_close(struct dep_elf *f);
 
 /** dep_elf_has() - does the file have a non-empty section @name? */
 bool dep_elf_has(Elf *elf, const char *name);
+/** dep_elf_section() - get the section @name and its header; NULL: there is none, or it is empty */
+Elf_Scn *dep_elf_section(Elf *elf, const char *name, GElf_Shdr *sh);
 
 /**
  * dep_elf_open_debug() - open the separate debug file of @of, whose path is @path
