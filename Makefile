@@ -208,8 +208,8 @@ $(B)/tests/test_filtered_program: $(call unit_obj,test_filtered_program stream s
 $(B)/tests/test_jit: $(call unit_obj,test_jit) $(B)/libdep.a
 $(B)/tests/test_descriptor: $(call unit_obj,test_descriptor) $(B)/libdep.a
 $(B)/tests/test_delta: $(call unit_obj,test_delta) $(B)/libdep.a
-$(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files \
-				test_symbols_odd sym_run) $(B)/libdep.a
+$(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files test_symbols_code \
+				test_symbols_starts test_symbols_odd sym_run sym_code) $(B)/libdep.a
 $(B)/tests/test_write_queue: $(call unit_obj,test_write_queue stream stream_frag fixed_random) \
 			   $(B)/libdep.a
 $(B)/tests/test_window: $(call unit_obj,test_window) $(B)/host/libdep/collect/window.o \

@@ -5,15 +5,17 @@
 
 SYM_CC := $(CC) -std=gnu11 -O2 -g -D_GNU_SOURCE
 SYM_CXX := g++ -std=gnu++17 -O2 -g
-SYM_C := pie nopie static dwarf4 split split4 gz types lto noid clang clang4
-SYM := $(addprefix $(B)/tests/sym_,$(SYM_C) link stripped nosyms odd cpp cpp_types \
-	 cpp_clang liba.so libb.so)
+SYM_C := pie nopie static static_pie dwarf4 split split4 gz types lto noid ibt clang clang4
+SYM := $(addprefix $(B)/tests/sym_,$(SYM_C) link stripped nosyms noheaders odd asm \
+	 parts cpp cpp_types cpp_clang liba.so libb.so)
 sym_hdr := tests/programs/sym_print.h tests/sym.mk
 
 # sym_FORM: how it is compiled, and linked
 sym_pie := -fPIE -pie -rdynamic
 sym_nopie := -fno-PIC -no-pie
 sym_static := -fno-PIC -static -DNO_LIBRARIES
+sym_static_pie := -fPIE -static-pie -DNO_LIBRARIES
+sym_ibt := -fPIE -pie -fcf-protection -Wl,-z,ibtplt
 sym_dwarf4 := -gdwarf-4
 sym_split := -gsplit-dwarf
 sym_split4 := -gdwarf-4 -gsplit-dwarf
@@ -48,6 +50,25 @@ $(B)/tests/sym_odd: tests/programs/sym_odd.S tests/sym.mk
 
 $(B)/tests/sym_stripped: $(B)/tests/sym_pie
 	$(Q)objcopy --strip-all $< $@
+
+# As a file can be without its section headers.
+$(B)/tests/sym_noheaders: $(B)/tests/sym_stripped
+	$(Q)cp $< $@
+	$(Q)printf '\0\0\0\0\0\0\0\0' | dd of=$@ bs=1 seek=40 conv=notrunc status=none
+	$(Q)printf '\0\0\0\0' | dd of=$@ bs=1 seek=60 conv=notrunc status=none
+
+$(B)/tests/sym_asm: tests/programs/sym_asm.S tests/sym.mk
+	@mkdir -p $(@D)
+	$(call msg,AS,$@)
+	$(Q)$(CC) -nostdlib -static -Wl,-Ttext=0x401000 -Wl,--section-start=.more=0x405000 \
+		-Wl,--build-id=sha1 -o $@ $<
+
+# Two static functions with one name.
+$(B)/tests/sym_parts: tests/programs/sym_parts.c tests/sym.mk
+	@mkdir -p $(@D)
+	$(call msg,CC,$@)
+	$(Q)for n in 1 2; do $(SYM_CC) -DUNIT=$$n -c -o $@.$$n.o $< || exit 1; done; \
+		$(CC) -o $@ $@.1.o $@.2.o
 
 # Only its debug information has names.
 $(B)/tests/sym_nosyms: $(B)/tests/sym_gz

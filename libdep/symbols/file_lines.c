@@ -21,7 +21,8 @@ struct lines {
 	size_t n, room;
 	u64 left;		/* rows that may still be read: at most one per byte of DWARF */
 	struct path path[PATHS];	/* of the current unit */
-	Dwarf_Lines **seen;	/* hash table of the tables that were read */
+	Dwarf_Lines **table;	/* for each unit: its table, or NULL */
+	Dwarf_Lines **seen;	/* hash table of the tables that were found */
 	size_t seen_room;
 };
 
@@ -36,24 +37,38 @@ static const char *path_of(struct lines *t, Dwarf_Die *unit, const char *raw)
 	return p->whole;
 }
 
-/* Get the row of @l, which ends at @end. Return: false if it has no code or no line. */
-static bool get_row(struct lines *t, Dwarf_Die *unit, Dwarf_Line *l, u64 end,
+/*
+ * Only rows for code of units that have this table count.  Others are of code that the linker
+ * discarded.  Or they are empty: the last row of a sequence can have the address of its end, and
+ * libdw puts it behind this end, as if it began the next sequence.
+ */
+static u64 end_in_unit(const struct lines *t, const Dwarf_Lines *table, u64 at, u64 end,
+		       bool after_end)
+{
+	u32 unit = dep_spans_find(&t->im->units, at);
+	u64 last;
+
+	if (unit == DEP_SPAN_NONE)
+		return after_end ? at : end;
+	if (t->table[unit] != table)
+		return at;
+	last = dep_spans_end(&t->im->units, at);
+	return last < end ? last : end;
+}
+
+/* Get the row of @l, for [at, end). Return: false if it has no code or no line. */
+static bool get_row(struct lines *t, Dwarf_Die *unit, Dwarf_Line *l, u64 at, u64 end,
 		    struct dep_file_line *out)
 {
-	Dwarf_Addr at;
-	bool last;
 	int n;
 
-	*out = (struct dep_file_line){ .end = end };
-	if (dwarf_lineaddr(l, &at) || dwarf_lineendsequence(l, &last) || last ||
-	    dwarf_lineno(l, &n) || n <= 0 || !dep_image_is_code(t->im, at, end))
+	if (!dep_image_is_code(t->im, at, end) || dwarf_lineno(l, &n) || n <= 0)
 		return false;
-	out->start = at;
-	out->line = (u32)n;
+	*out = (struct dep_file_line){ .start = at, .end = end, .line = (u32)n };
 	if (!dwarf_linecol(l, &n) && n > 0)
 		out->column = (u32)n;
 	out->file = path_of(t, unit, dwarf_linesrc(l, NULL, NULL));
-	return true;
+	return out->file;
 }
 
 static bool continues(const struct dep_file_line *a, const struct dep_file_line *b)
@@ -82,15 +97,26 @@ static int add_row(struct lines *t, const struct dep_file_line *row)
 static int read_rows(struct lines *t, Dwarf_Die *unit, Dwarf_Lines *lines, size_t n)
 {
 	struct dep_file_line row;
-	Dwarf_Addr end;
+	Dwarf_Addr at, end, ended = 0;
+	Dwarf_Line *l;
 	size_t i;
+	bool last;
 	int err = 0;
 
 	memset(t->path, 0, sizeof(t->path));
-	for (i = 0; i + 1 < n && !err; i++)
-		if (!dwarf_lineaddr(dwarf_onesrcline(lines, i + 1), &end) &&
-		    get_row(t, unit, dwarf_onesrcline(lines, i), end, &row))
+	for (i = 0; i + 1 < n && !err; i++) {
+		l = dwarf_onesrcline(lines, i);
+		if (dwarf_lineaddr(l, &at) || dwarf_lineendsequence(l, &last) ||
+		    dwarf_lineaddr(dwarf_onesrcline(lines, i + 1), &end))
+			continue;
+		if (last)
+			ended = at;
+		if (last || at >= end)
+			continue;
+		end = end_in_unit(t, lines, at, end, at == ended);
+		if (get_row(t, unit, l, at, end, &row))
 			err = add_row(t, &row);
+	}
 	return err;
 }
 
@@ -108,33 +134,64 @@ static bool was_seen(struct lines *t, Dwarf_Lines *lines)
 	return false;
 }
 
+/* Read the table of unit @i.  Return: the number of its rows, 0 if another unit has it, too. */
+static size_t find_table(struct lines *t, u32 i)
+{
+	size_t n;
+
+	if (dwarf_getsrclines(&t->im->unit[i].skeleton, &t->table[i], &n)) {
+		t->table[i] = NULL;
+		return 0;
+	}
+	if (was_seen(t, t->table[i]))
+		return 0;
+	if (n > t->left) {
+		dep_symbols_message(t->im->s, "some lines of %s are missing: its line tables "
+				    "overlap", t->im->path);
+		t->left = 0;
+		return 0;
+	}
+	t->left -= n;
+	return n;
+}
+
+/* Type units share the tables of others, but do not have the compilation directory. */
+static void find_tables(struct lines *t, size_t *nrows)
+{
+	u32 i, n = t->im->nunits;
+	bool has_path;
+	u32 turn;
+
+	for (turn = 0; turn < 2; turn++)
+		for (i = 0; i < n && t->left; i++) {
+			has_path = dep_die_string(&t->im->unit[i].skeleton, DW_AT_comp_dir);
+			if (has_path != turn)
+				nrows[i] = find_table(t, i);
+		}
+}
+
 static int read_units(struct lines *t)
 {
-	struct dep_image *im = t->im;
-	Dwarf_Lines *lines;
-	Dwarf_Die *unit;
-	size_t n;
-	int err = 0;
-	u32 i;
+	u32 n = t->im->nunits, i;
+	size_t *nrows = calloc(n, sizeof(*nrows));
+	int err = -ENOMEM;
 
-	for (t->seen_room = 16; t->seen_room < 2ull * im->nunits; t->seen_room *= 2)
+	for (t->seen_room = 16; t->seen_room < 2ull * n; t->seen_room *= 2)
 		;
 	t->seen = calloc(t->seen_room, sizeof(*t->seen));
-	if (!t->seen)
-		return -ENOMEM;
-	for (i = 0; i < im->nunits && !err; i++) {
-		unit = &im->unit[i].skeleton;
-		if (dwarf_getsrclines(unit, &lines, &n) || was_seen(t, lines))
-			continue;
-		if (n > t->left) {
-			dep_symbols_message(im->s, "some lines of %s are missing: its line tables "
-					    "overlap", im->path);
-			break;
-		}
-		t->left -= n;
-		err = read_rows(t, unit, lines, n);
-	}
+	t->table = calloc(n, sizeof(*t->table));
+	if (!nrows || !t->seen || !t->table)
+		goto out_free;
+	find_tables(t, nrows);
+	err = 0;
+	for (i = 0; i < n && !err; i++)
+		if (nrows[i])
+			err = read_rows(t, &t->im->unit[i].skeleton, t->table[i], nrows[i]);
+
+out_free:
+	free(nrows);
 	free(t->seen);
+	free(t->table);
 	return err;
 }
 
@@ -158,7 +215,7 @@ static int by_address(const void *pa, const void *pb)
 		return a->start < b->start ? -1 : 1;
 	if (a->end != b->end)
 		return a->end < b->end ? -1 : 1;
-	order = a->file && b->file ? strcmp(a->file, b->file) : !a->file - !b->file;
+	order = strcmp(a->file, b->file);
 	if (order)
 		return order;
 	if (a->line != b->line)

@@ -16,7 +16,7 @@
 
 #include "file_code.h"
 
-#define ENTRY		16u	/* bytes of an entry, but 8 in .plt.got without endbr64 */
+#define ENTRY		16u	/* bytes of an entry, unless entry_size() finds 8 */
 
 static const u8 endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 static const u8 jump_slot[] = { 0xff, 0x25 };	/* jmp *slot(%rip) */
@@ -79,14 +79,23 @@ static int add_stub(struct plt *t, u64 at, const u8 *p, size_t n)
 	return 0;
 }
 
-/* Split [lo, hi); @entry 0: the size of an entry is not known. */
-static int split(struct plt *t, u64 lo, u64 hi, u64 entry)
+/* Entries that are only a jump have 8 bytes: in .plt.got, and in static programs. */
+static size_t entry_size(const u8 *code, size_t n)
 {
-	size_t n = (size_t)(hi - lo), i, k;
+	bool jump = starts_with(code, n, jump_slot, sizeof(jump_slot));
+
+	if (jump && (n == 8 || starts_with(code + 8, n - 8, jump_slot, sizeof(jump_slot))))
+		return 8;
+	return ENTRY;
+}
+
+static int split(struct plt *t, u64 lo, u64 hi)
+{
+	size_t n = (size_t)(hi - lo), i, k, entry;
 	u8 *code;
 	int err = 0;
 
-	if (hi - lo > t->left)
+	if (!n || hi - lo > t->left)
 		return 0;
 	t->left -= hi - lo;
 	code = malloc(n);
@@ -94,10 +103,9 @@ static int split(struct plt *t, u64 lo, u64 hi, u64 entry)
 		return -ENOMEM;
 	if (dep_image_bytes(t->im, lo, code, n) != n)
 		n = 0;
-	if (!entry)
-		entry = starts_with(code, n, jump_slot, sizeof(jump_slot)) ? 8 : ENTRY;
+	entry = n >= 8 ? entry_size(code, n) : ENTRY;
 	for (i = 0; i < n && !err; i += k) {
-		k = n - i < entry ? n - i : (size_t)entry;
+		k = n - i < entry ? n - i : entry;
 		err = add_stub(t, lo + i, code + i, k);
 	}
 	free(code);
@@ -106,18 +114,15 @@ static int split(struct plt *t, u64 lo, u64 hi, u64 entry)
 
 /* ---- where PLTs are ---- */
 
-/* Return: the size of an entry of section @name; 0: see split(); -1: the section is no PLT. */
-static int entry_size(const char *name, const GElf_Shdr *sh)
+static bool is_plt_name(const char *name)
 {
-	static const char *const names[] = { ".plt", ".plt.sec", ".plt.bnd", ".iplt" };
+	static const char *const names[] = { ".plt", ".plt.sec", ".plt.bnd", ".plt.got", ".iplt" };
 	size_t i;
 
-	if (!strcmp(name, ".plt.got"))
-		return 0;
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(name, names[i]))
-			return sh->sh_entsize == 8 ? 8 : (int)ENTRY;
-	return -1;
+			return true;
+	return false;
 }
 
 static int by_sections(struct plt *t)
@@ -127,7 +132,7 @@ static int by_sections(struct plt *t)
 	const char *name;
 	GElf_Shdr sh;
 	size_t names;
-	int entry, err = 0;
+	int err = 0;
 
 	if (elf_getshdrstrndx(elf, &names))
 		return 0;
@@ -136,9 +141,8 @@ static int by_sections(struct plt *t)
 		    !(sh.sh_flags & SHF_EXECINSTR) || sh.sh_addr >> 56 || sh.sh_size >> 56)
 			continue;
 		name = elf_strptr(elf, names, sh.sh_name);
-		entry = name ? entry_size(name, &sh) : -1;
-		if (entry >= 0)
-			err = split(t, sh.sh_addr, sh.sh_addr + sh.sh_size, (u64)entry);
+		if (name && is_plt_name(name))
+			err = split(t, sh.sh_addr, sh.sh_addr + sh.sh_size);
 	}
 	return err;
 }
@@ -162,7 +166,7 @@ static int by_eh_frame(struct plt *t, const struct dep_extents *fde)
 
 	for (i = 0; i < fde->n && !err; i++)
 		if (is_plt(t, &fde->at[i]))
-			err = split(t, fde->at[i].lo, fde->at[i].hi, ENTRY);
+			err = split(t, fde->at[i].lo, fde->at[i].hi);
 	return err;
 }
 

@@ -92,7 +92,8 @@ int dep_spans_seal(struct dep_spans *t)
 	return 0;
 }
 
-u32 dep_spans_find(const struct dep_spans *t, u64 at)
+/* Return: the number of cuts at or before @at. */
+static size_t cuts_up_to(const struct dep_spans *t, u64 at)
 {
 	size_t lo = 0, hi = t->ncuts, mid;
 
@@ -103,7 +104,21 @@ u32 dep_spans_find(const struct dep_spans *t, u64 at)
 		else
 			hi = mid;
 	}
-	return lo ? t->cut[lo - 1].value : DEP_SPAN_NONE;
+	return lo;
+}
+
+u32 dep_spans_find(const struct dep_spans *t, u64 at)
+{
+	size_t n = cuts_up_to(t, at);
+
+	return n ? t->cut[n - 1].value : DEP_SPAN_NONE;
+}
+
+u64 dep_spans_end(const struct dep_spans *t, u64 at)
+{
+	size_t n = cuts_up_to(t, at);
+
+	return n < t->ncuts ? t->cut[n].at : UINT64_MAX;
 }
 
 void dep_spans_free(struct dep_spans *t)

@@ -38,6 +38,8 @@ int dep_spans_seal(struct dep_spans *t);
 
 /** dep_spans_find() - get the value of the range that contains @at, or DEP_SPAN_NONE */
 u32 dep_spans_find(const struct dep_spans *t, u64 at);
+/** dep_spans_end() - up to which address lookups give the same value as at @at */
+u64 dep_spans_end(const struct dep_spans *t, u64 at);
 void dep_spans_free(struct dep_spans *t);
 
 #endif

@@ -11,6 +11,16 @@ void no_files(void **state);
 void over_time(void **state);
 void loaded_libraries(void **state);
 void processes(void **state);
+void code_symbols(void **state);
+void code_frames(void **state);
+void code_stubs(void **state);
+void code_lines(void **state);
+void code_bytes(void **state);
+void code_parts(void **state);
+void code_asm(void **state);
+void code_no_headers(void **state);
+void code_link(void **state);
+void code_hostile(void **state);
 void odd_dwarf(void **state);
 void damaged_files(void **state);
 

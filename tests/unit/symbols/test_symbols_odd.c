@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "sym_run.h"
+#include "sym_code.h"
 #include "test_symbols_files.h"
 
 #define TEXT	0x401000ull
@@ -102,6 +102,7 @@ static void damage(struct sym_bytes *b)
 static void ask_everything(struct sym_store *t, const struct sym_run *r)
 {
 	struct dep_place p[DEP_PLACES];
+	struct sym_file f = { .t = *t, .pc = r->map[0].start };
 	struct dep_object o;
 	u64 at;
 	u32 i;
@@ -112,6 +113,8 @@ static void ask_everything(struct sym_store *t, const struct sym_run *r)
 		for (at = 0; at < 64; at += 4)
 			dep_symbols_object(t->s, 1, r->at[i].addr + at, 1u << at % 5, 0, &o);
 	dep_symbols_find(t->s, 1, "outer", NULL, 0);
+	if (!dep_symbols_file_code(f.t.s, 1, f.pc, 0, &f.code))
+		sym_file_check(&f);
 }
 
 /* With any content there is a result within a short time. */
