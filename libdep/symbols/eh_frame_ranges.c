@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The ranges of code that .eh_frame describes.  Compilers write an entry (FDE) for each function, or
- * for each part of one that is elsewhere, and stripped files keep them.
+ * The ranges of code that .eh_frame describes.  Compilers write an entry (FDE) for each function,
+ * or for each part of one that is elsewhere, and stripped files keep them.
  */
 #include <dwarf.h>
 #include <errno.h>
@@ -73,7 +73,8 @@ static bool get_number(const u8 *p, const u8 *end, u8 encoding, u64 *out)
 /* Return: the encoding of addresses, DW_EH_PE_omit: unknown. */
 static u8 encoding_of(const Dwarf_CIE *cie)
 {
-	const u8 *p = cie->augmentation_data, *end = p + cie->augmentation_data_size;
+	const u8 *data = cie->augmentation_data;
+	size_t size = cie->augmentation_data_size, at = 0;
 	const char *letter = cie->augmentation;
 	u8 encoding = DW_EH_PE_absptr;
 
@@ -81,19 +82,19 @@ static u8 encoding_of(const Dwarf_CIE *cie)
 		return DW_EH_PE_omit;
 	if (!*letter)
 		return encoding;
-	if (*letter++ != 'z' || !p)
+	if (*letter++ != 'z' || !data)
 		return DW_EH_PE_omit;
 	for (; *letter; letter++)
 		switch (*letter) {
 		case 'R':
-			return p < end ? *p : DW_EH_PE_omit;
+			return at < size ? data[at] : DW_EH_PE_omit;
 		case 'L':
-			p++;
+			at++;
 			break;
 		case 'P':
-			if (p >= end || !size_of(*p))
+			if (at >= size || !size_of(data[at]))
 				return DW_EH_PE_omit;
-			p += 1 + size_of(*p);
+			at += 1 + size_of(data[at]);
 			break;
 		case 'S':
 		case 'B':

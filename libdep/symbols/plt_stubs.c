@@ -4,8 +4,8 @@
  * so it is named after the symbol of the slot's relocation.
  *
  *	.plt		push; jmp (first entry), then jmp *slot; push number; jmp first
- *	.plt.sec	with indirect branch tracking: endbr64; jmp *slot.  Then the entries of .plt are
- *			endbr64; push number; jmp first
+ *	.plt.sec	with indirect branch tracking: endbr64; jmp *slot.  Then the entries of .plt
+ *			are endbr64; push number; jmp first
  *	.plt.got	jmp *slot; nop, or as .plt.sec
  *	.iplt		as .plt, without a first entry
  */

@@ -30,7 +30,8 @@ static u64 map_segments(struct sym_store *t, const char *path, const struct sym_
 		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X))
 			continue;
 		m = (struct sym_map){ .start = (bias + ph->p_vaddr) & ~0xfffull,
-				      .end = (bias + ph->p_vaddr + ph->p_filesz + 0xfff) & ~0xfffull,
+				      .end = (bias + ph->p_vaddr + ph->p_filesz + 0xfff) &
+					     ~0xfffull,
 				      .offset = ph->p_offset & ~0xfffull };
 		strcpy(m.path, path);
 		if (m.start >= m.end)

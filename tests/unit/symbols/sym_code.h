@@ -7,7 +7,7 @@
 
 #include "sym_run.h"
 
-#define SYM_BIAS	0x7f0000000000ull	/* difference of addresses in a file that can be moved */
+#define SYM_BIAS	0x7f0000000000ull	/* where a file that can be moved is mapped */
 
 /** struct sym_file - a store in which one file is mapped, and its functions */
 struct sym_file {
