@@ -13,8 +13,9 @@
 enum layer { STUB, SIZED, UNSIZED, UNWIND, LAYERS };
 
 #define MAX_CHAIN	8u	/* parts of parts: NAME.part.0.cold */
-/* Bytes of names per byte of the file.  In honest files it is below 2, with demangled names. */
-#define NAMES_SHARE	16u
+/* Bytes of names per byte of the file, and in all.  Honest files have less than 1. */
+#define NAMES_SHARE	4u
+#define MAX_NAMES	(1ull << 30)
 
 /* A range of code that belongs to one entry of one layer. */
 struct piece {
@@ -199,8 +200,8 @@ static const char *take_name(struct code *c, const char *raw, const char **symbo
 	n += name ? strlen(name) : 0;
 	if (n >= c->names_left) {
 		c->names_left = 0;
-		dep_symbols_message(im->s, "some functions of %s have no names: its symbols are "
-				    "longer than those of a program can be", im->path);
+		dep_symbols_message(im->s, "some functions of %s have no names: its symbols "
+				    "overlap, or are too long in all", im->path);
 		return name;
 	}
 	c->names_left -= n;
@@ -252,6 +253,8 @@ static int describe_all(struct code *c)
 	if (!im->function)
 		return -ENOMEM;
 	c->names_left = NAMES_SHARE * (im->main.size + im->debug.size) + (1 << 20);
+	if (c->names_left > MAX_NAMES)
+		c->names_left = MAX_NAMES;
 	for (i = 0; i < c->n; i++)
 		describe(c, i, im->function);
 	im->nfunctions = c->n;

@@ -7,6 +7,8 @@
 
 #include "file_code.h"
 
+#define MAX_BYTES	(1u << 28)	/* of relocations, also in a sparse file */
+
 static int add(struct dep_slot **to, size_t *n, size_t *room, const struct dep_slot *slot)
 {
 	struct dep_slot *p = dep_grow(*to, *n, room, sizeof(*p));
@@ -84,7 +86,7 @@ static int by_address(const void *pa, const void *pb)
 int dep_got_slots(struct dep_image *im, struct dep_slots *out)
 {
 	Elf *elf = im->main.elf;
-	u64 left = im->main.size;
+	u64 left = im->main.size < MAX_BYTES ? im->main.size : MAX_BYTES;
 	const char *name;
 	Elf_Scn *scn = NULL;
 	size_t names;
@@ -97,8 +99,11 @@ int dep_got_slots(struct dep_image *im, struct dep_slots *out)
 		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_RELA || !(sh.sh_flags & SHF_ALLOC))
 			continue;
 		/* Sections of a hostile file can overlap; together they are at most the file. */
-		if (sh.sh_size > left)
+		if (sh.sh_size > left) {
+			dep_symbols_message(im->s, "some stubs of %s have no names: its "
+					    "relocations are too large", im->path);
 			break;
+		}
 		left -= sh.sh_size;
 		name = elf_strptr(elf, names, sh.sh_name);
 		err = read_section(im, scn, &sh, name && !strcmp(name, ".rela.plt"), out);

@@ -18,6 +18,8 @@
 
 #define ENTRY		16u	/* bytes of an entry, unless entry_size() finds 8 */
 
+#define MAX_BYTES	(1u << 26)	/* of PLTs; they are also at most the size of the file */
+
 static const u8 endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 static const u8 jump_slot[] = { 0xff, 0x25 };	/* jmp *slot(%rip) */
 static const u8 push_slot[] = { 0xff, 0x35 };	/* push slot(%rip) */
@@ -26,7 +28,7 @@ struct plt {
 	struct dep_image *im;
 	struct dep_slots slots;
 	struct dep_stubs *out;
-	u64 left;		/* bytes that may still be read: at most the size of the file */
+	u64 left;		/* bytes that may still be read */
 };
 
 static bool starts_with(const u8 *p, size_t n, const u8 *with, size_t size)
@@ -95,6 +97,9 @@ static int split(struct plt *t, u64 lo, u64 hi)
 	u8 *code;
 	int err = 0;
 
+	if (hi - lo > t->left)
+		dep_symbols_message(t->im->s, "some stubs of %s are missing: its PLTs are too large",
+				    t->im->path);
 	if (!n || hi - lo > t->left)
 		return 0;
 	t->left -= hi - lo;
@@ -172,9 +177,10 @@ static int by_eh_frame(struct plt *t, const struct dep_extents *fde)
 
 int dep_plt_stubs(struct dep_image *im, const struct dep_extents *fde, struct dep_stubs *out)
 {
-	struct plt t = { .im = im, .out = out, .left = im->main.size };
+	struct plt t = { .im = im, .out = out };
 	int err = dep_got_slots(im, &t.slots);
 
+	t.left = im->main.size < MAX_BYTES ? im->main.size : MAX_BYTES;
 	if (!err && elf_nextscn(im->main.elf, NULL))
 		err = by_sections(&t);
 	else if (!err)
