@@ -392,6 +392,7 @@ int main(void)
 		cmocka_unit_test(code_no_headers),
 		cmocka_unit_test(code_link),
 		cmocka_unit_test(code_hostile),
+		cmocka_unit_test(code_damaged),
 		cmocka_unit_test(odd_dwarf),
 		cmocka_unit_test(damaged_files),
 	};

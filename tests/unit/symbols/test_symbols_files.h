@@ -21,6 +21,7 @@ void code_asm(void **state);
 void code_no_headers(void **state);
 void code_link(void **state);
 void code_hostile(void **state);
+void code_damaged(void **state);
 void odd_dwarf(void **state);
 void damaged_files(void **state);
 

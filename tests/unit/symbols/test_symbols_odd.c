@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Names from damaged files, and from files with hostile DWARF. */
+#include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/lib/scratch.h"
 #include "sym_code.h"
 #include "test_symbols_files.h"
 
@@ -117,20 +119,79 @@ static void ask_everything(struct sym_store *t, const struct sym_run *r)
 		sym_file_check(&f);
 }
 
+static void set_seed(void)
+{
+	const char *seed = getenv("ADEPT_TEST_SEED");
+
+	random_state = (seed ? strtoull(seed, NULL, 10) : 1) * 0x9e3779b97f4a7c15 + 1;
+}
+
+static u64 count_or(u64 n)
+{
+	const char *count = getenv("ADEPT_TEST_COUNT");
+
+	return count ? strtoull(count, NULL, 10) : n;
+}
+
+/* A few wrong bytes in a section other than .text, or in the section headers. */
+static void damage_section(struct sym_bytes *b)
+{
+	const Elf64_Ehdr *eh = (const void *)b->data;
+	const Elf64_Shdr *sh = (const void *)(b->data + eh->e_shoff);
+	u64 n = 1 + random_number() % 20, i, from = eh->e_shoff, size = 64ull * eh->e_shnum;
+
+	i = eh->e_shoff ? random_number() % eh->e_shnum : 0;
+	if (!eh->e_shoff) {
+		size = 8192;
+	} else if (i && sh[i].sh_size && sh[i].sh_type != SHT_NOBITS) {
+		from = sh[i].sh_offset;
+		size = sh[i].sh_size;
+	}
+	while (n--)
+		b->data[from + random_number() % size] = (u8)random_number();
+}
+
+/* Any file has a list of functions and lines that is in order. */
+void code_damaged(void **state)
+{
+	static const char *const programs[] = { "sym_ibt", "sym_parts", "sym_stripped", "sym_asm",
+						"sym_noheaders", "sym_cpp", "sym_dwarf4" };
+	struct sym_bytes b;
+	struct sym_file f;
+	char path[128];
+	u64 i, n = count_or(400), listed = 0;
+
+	(void)state;
+	set_seed();
+	for (i = 0; i < n; i++) {
+		b = sym_load(sym_program(programs[i % 7]));
+		damage_section(&b);
+		scratch_name(path, sizeof(path));
+		sym_save(path, &b);
+		assert_true(sym_file_begin(&f, path));
+		sym_file_check(&f);
+		listed += f.code.nfunctions > 0;
+		sym_file_end(&f);
+		free(b.data);
+		unlink(path);
+	}
+	print_message("%lu of %lu files have functions\n", listed, n);
+	assert_true(listed > n / 4);
+}
+
 /* With any content there is a result within a short time. */
 void damaged_files(void **state)
 {
 	static const char *const programs[] = { "sym_pie", "sym_cpp", "sym_types", "sym_gz",
 						"sym_cpp_types", "sym_dwarf4", "sym_split" };
-	const char *seed = getenv("ADEPT_TEST_SEED"), *count = getenv("ADEPT_TEST_COUNT");
-	u64 i, n = count ? strtoull(count, NULL, 10) : 70;
+	u64 i, n = count_or(70);
 	struct sym_bytes whole, b;
 	struct sym_store t;
 	struct sym_run r;
 	char path[128];
 
 	(void)state;
-	random_state = (seed ? strtoull(seed, NULL, 10) : 1) * 0x9e3779b97f4a7c15 + 1;
+	set_seed();
 	for (i = 0; i < n; i++) {
 		sym_begin(&r, &t, path, programs[i % 7]);
 		sym_store_read(&t);
