@@ -16,28 +16,29 @@
 static u64 map_segments(struct sym_store *t, const char *path, const struct sym_bytes *b)
 {
 	const Elf64_Ehdr *eh = (const void *)b->data;
-	const Elf64_Phdr *ph;
+	Elf64_Phdr ph;
 	u64 bias, pc = 0;
 	struct sym_map m;
 	u32 i;
 
 	if (b->size < sizeof(*eh) || eh->e_phoff > b->size ||
-	    (b->size - eh->e_phoff) / sizeof(*ph) < eh->e_phnum)
+	    (b->size - eh->e_phoff) / sizeof(ph) < eh->e_phnum)
 		return 0;
 	bias = eh->e_type == ET_DYN ? SYM_BIAS : 0;
-	ph = (const void *)(b->data + eh->e_phoff);
-	for (i = 0; i < eh->e_phnum; i++, ph++) {
-		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X))
+	for (i = 0; i < eh->e_phnum; i++) {
+		/* In a damaged file they need not be aligned. */
+		memcpy(&ph, b->data + eh->e_phoff + i * sizeof(ph), sizeof(ph));
+		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X))
 			continue;
-		m = (struct sym_map){ .start = (bias + ph->p_vaddr) & ~0xfffull,
-				      .end = (bias + ph->p_vaddr + ph->p_filesz + 0xfff) &
+		m = (struct sym_map){ .start = (bias + ph.p_vaddr) & ~0xfffull,
+				      .end = (bias + ph.p_vaddr + ph.p_filesz + 0xfff) &
 					     ~0xfffull,
-				      .offset = ph->p_offset & ~0xfffull };
+				      .offset = ph.p_offset & ~0xfffull };
 		strcpy(m.path, path);
 		if (m.start >= m.end)
 			continue;
 		sym_store_map(t, 1, &m, 0);
-		pc = bias + ph->p_vaddr;
+		pc = bias + ph.p_vaddr;
 	}
 	return pc;
 }
