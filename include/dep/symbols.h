@@ -201,8 +201,8 @@ struct dep_file_code {
  *
  * Symbols that have the same address are one function; a symbol without a size extends to the next
  * one, or to the end of its range of .eh_frame.  A function that has another one within it is
- * listed in several parts.  Parts NAME.cold and NAME.part.N, which compilers split off, belong to NAME.
- * Executable code that neither a symbol nor .eh_frame describes is not listed.
+ * listed in several parts.  Parts NAME.cold and NAME.part.N, which compilers split off, belong to
+ * NAME.  Executable code that neither a symbol nor .eh_frame describes is not listed.
  *
  * Return: 0; -ENOENT: no file is mapped at @pc, or it cannot be used; -ENOMEM.
  */

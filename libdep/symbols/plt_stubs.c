@@ -98,8 +98,8 @@ static int split(struct plt *t, u64 lo, u64 hi)
 	int err = 0;
 
 	if (hi - lo > t->left)
-		dep_symbols_message(t->im->s, "some stubs of %s are missing: its PLTs are too large",
-				    t->im->path);
+		dep_symbols_message(t->im->s, "some stubs of %s are missing: its PLTs are too "
+				    "large", t->im->path);
 	if (!n || hi - lo > t->left)
 		return 0;
 	t->left -= hi - lo;

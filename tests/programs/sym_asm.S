@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Functions that no compiler writes: without a size, without unwind tables, within another one,
- * with several names.  Never run; test_symbols knows that .text is at 0x401000, and where each begins.
+ * with several names.  Never run; test_symbols knows that .text is at 0x401000, and where each
+ * begins.
  */
 .macro body n
 	.fill \n, 1, 0x90
