@@ -125,6 +125,51 @@ done
 go_on
 over "descriptors have the lowest numbers"
 
+# ---- while the engine is unmapped ----
+# Children that are created meanwhile must not have it.
+begin forks
+reached forks
+attach $pid
+sleep 0.3
+detach || fail "forks: $(cat err)"
+reached forks
+left=0 children=0
+for child in $(pgrep -P $pid); do
+	children=$((children + 1))
+	is_native $child || left=$((left + 1))
+done
+[ $children -gt 10 ] && pass "a process with $children children" || fail "$children children"
+is "children that have the engine" $left 0
+go_on
+over "a process that creates children all the time"
+
+begin descriptors
+reached descriptors
+attach $pid
+kill -STOP $pid
+wait_for 10 grep -q "^State:.*T" /proc/$pid/status
+detach && pass "a process that is stopped" || fail "stopped: $(cat err)"
+is_native $pid && pass "the engine is gone" || fail "stopped: the engine is still mapped"
+grep -q "^State:.*T" /proc/$pid/status && pass "it is still stopped" ||
+	fail "stopped: $(grep State /proc/$pid/status)"
+kill -CONT $pid
+go_on
+over "it has not noticed"
+
+# It cannot create a thread, so its last thread unmaps the engine.
+if have unshare; then
+	"$DEPCTL" record -q --alone -o unshared -- unshare --pid sleep 300 &
+	recorder=$!
+	wait_for 10 eval 'pid=$(pgrep -P $recorder -x sleep) &&
+		grep -q adept-session /proc/$pid/maps'
+	"$DEPCTL" detach -q $pid 2>err && pass "a process that cannot create a thread" ||
+		fail "$(cat err)"
+	is_native $pid && pass "the engine is gone" || fail "it is still mapped"
+	kill $pid
+	wait $recorder
+	is "its end is that of the command" $? 143
+fi
+
 # ---- a process that cannot be detached from now goes on in the engine ----
 begin vfork
 reached vfork

@@ -176,6 +176,8 @@ struct adept_exit {
 #define ADEPT_GS_PENDING 11u
 #define ADEPT_PENDING_STOP 2u
 #define ADEPT_GS_KEPT	31u	/* struct adept_kept */
+/* Address of struct adept_leaver while the thread waits to leave the engine, or 0. */
+#define ADEPT_GS_WAITS	36u
 
 /* A sequence of instructions at consecutive addresses. */
 struct adept_run {

@@ -119,7 +119,8 @@ static int ask(struct detach *d, u32 i)
 		thread_gone(d, i);
 		return 0;
 	}
-	damage = release_damage(d->s, t->tid, sig, &regs);
+	damage = dep_leaving_waits(&d->leaving, regs.rip) ? DAMAGE_NONE :
+		 release_damage(d->s, t->tid, sig, &regs);
 	if (damage == DAMAGE_SHORT)
 		return dep_inject_error(&d->why, EAGAIN, "Thread %d of process %d is transferring "
 					"data; try again.", t->tid, d->pid);
@@ -202,6 +203,11 @@ static void look(struct detach *d)
 		t = &d->s->thread[i];
 		if (!t->tid || t->was_stopped != WATCHED)
 			continue;
+		if (d->leaver[i].asked && dep_leaving_has_come(&d->leaving, &d->leaver[i])) {
+			t->kind = DEP_ATTACH_RUNNING;
+			t->pc = dep_leaving_wait_pc(&d->leaving);
+			continue;
+		}
 		if (scan_look(d->s, t->tid, &now))
 			continue;	/* its end is reported by waitpid() */
 		now.was_stopped = WATCHED;
@@ -351,6 +357,13 @@ static void move(struct detach *d, u32 i, bool last)
 	thread_gone(d, i);
 }
 
+/* All threads run natively. */
+static void end(struct detach *d)
+{
+	d->out.mapped |= dep_leaving_unmap(&d->leaving);
+	dep_leaving_end(&d->leaving, true);
+}
+
 static void move_ready(struct detach *d)
 {
 	u32 i, left = count_left(d);
@@ -449,7 +462,7 @@ static void finish(struct scan *s, void *arg)
 		/* Returns early when a thread begins to wait, and after a stop. */
 		syscall(SYS_futex, &d->leaving.slot->leavers, FUTEX_WAIT, leavers, &late, NULL, 0);
 	}
-	dep_leaving_end(&d->leaving, true);
+	end(d);
 }
 
 /* ---- the tracer ---- */
@@ -513,7 +526,7 @@ static int detach(struct detach *d, struct scan *s)
 		s->finish = finish;
 		s->finish_arg = d;
 	} else {
-		dep_leaving_end(&d->leaving, true);
+		end(d);
 	}
 	return 0;
 }

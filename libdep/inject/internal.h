@@ -126,6 +126,7 @@ struct dep_stopped {
  * @until:	seconds of CLOCK_MONOTONIC at which to give up waiting for a stop; 0: never
  * @files:	a process with the same descriptors, if @pid is not the first thread of one; or 0
  * @running:	it has run before; job control may have stopped it
+ * @stops:	a SIGSTOP that arrives meanwhile stops the process's own threads at once: no @held
  * @no_fd:	dep_pass_session_fd() has failed
  * @undo:	list of what it maps, or NULL
  */
@@ -143,7 +144,7 @@ struct dep_remote {
 	unsigned long event;
 	time_t until;
 	pid_t files;
-	bool running, no_fd;
+	bool running, stops, no_fd;
 	struct dep_undo *undo;
 };
 
@@ -189,6 +190,8 @@ void dep_undo_expect(const struct dep_remote *r, u64 size);
 void dep_undo_made(const struct dep_remote *r, s64 ret);
 /* Before the mapping at @start is unmapped. */
 void dep_undo_unmaps(const struct dep_remote *r, u64 start);
+/* List @n mappings that are there, as many as fit; return how many. */
+u64 dep_undo_add(struct dep_undo *u, const struct adept_mapping *map, u64 n);
 /* Before int3 is written to @pc, where @byte is. */
 void dep_undo_catches(struct dep_undo *u, u64 pc, u8 byte);
 /*
@@ -260,6 +263,8 @@ int dep_starter_run(struct dep_starter *s, u64 at, u64 arg, u64 reported);
 int dep_starter_last(struct dep_starter *s, u64 at, u64 arg);
 /* End the thread, and remove its code. */
 void dep_starter_end(struct dep_starter *s);
+/* The same, but wait until it has ended.  Return: 0 or a negative errno. */
+int dep_starter_exit(struct dep_starter *s);
 
 /* Results of dep_trace_wait(). */
 enum dep_stop {
@@ -369,6 +374,22 @@ struct dep_started {
 	bool has_slot;
 	struct dep_owner *owner;
 };
+
+/* ---- unmapper.c: a thread that unmaps the engine in a detach ---- */
+
+struct dep_leaving;
+
+/**
+ * dep_unmapper_make() - create the thread, as @l->unmapper
+ * @guest: a stopped thread of the process, with registers @regs, which it has afterwards, too
+ *
+ * Return: 0, or a negative errno if the process cannot create a thread.
+ */
+int dep_unmapper_make(struct dep_leaving *l, pid_t guest, const struct user_regs_struct *regs);
+/* Unmap all of the engine, and end the thread.  Return: 0; 1: some of it is still mapped. */
+int dep_unmapper_run(struct dep_leaving *l);
+/* Free @l->unmapper.  A thread that has not ended goes on alone, and ends. */
+void dep_unmapper_free(struct dep_leaving *l);
 
 /* ---- rseq.c ---- */
 

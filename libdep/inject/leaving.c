@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -108,6 +109,8 @@ void dep_leaving_end(struct dep_leaving *l, bool left)
 {
 	if (l->mem < 0)
 		return;
+	/* Its memory is that of a process which has died meanwhile. */
+	dep_unmapper_free(l);
 	set_state(l, !left ? ADEPT_LEAVE_NONE : l->pause ? ADEPT_LEAVE_PAUSED : ADEPT_LEAVE_LEFT);
 	dep_owner_free(l->owner);
 	close(l->mem);
@@ -138,9 +141,23 @@ bool dep_leaving_outside(const struct dep_leaving *l, u64 pc)
 	return pc - l->boot.image >= l->boot.image_size;
 }
 
+u64 dep_leaving_wait_pc(const struct dep_leaving *l)
+{
+	return l->boot.image + l->t->entry.wait_done;
+}
+
 bool dep_leaving_waits(const struct dep_leaving *l, u64 pc)
 {
 	return pc - l->boot.image == l->t->entry.wait_done;
+}
+
+bool dep_leaving_has_come(const struct dep_leaving *l, const struct dep_leaver *th)
+{
+	u64 waits;
+
+	return th->tls && !th->native &&
+	       !dep_memory_read(l->mem, th->tls + 8 * ADEPT_GS_WAITS, &waits, sizeof(waits)) &&
+	       waits;
 }
 
 /* Make the thread continue as if the system call had not been made. */
@@ -247,6 +264,7 @@ int dep_leaving_ask(struct dep_leaving *l, struct dep_leaver *th,
 	u64 at = regs->rip - l->boot.image;
 
 	th->ready = false;
+	th->tls = regs->gs_base;
 	th->native = dep_leaving_outside(l, regs->rip) && !is_in_engine(l, regs->gs_base);
 	if (th->native)
 		return 0;
@@ -384,7 +402,10 @@ void dep_leaving_release(const struct dep_leaving *l, pid_t tid, int sig)
 	ptrace(PTRACE_DETACH, tid, NULL, (long)sig);
 }
 
-/* Let the last thread unmap all but the image.  @regs: receives its registers */
+/*
+ * Let the last thread unmap all but the image: the process cannot create another thread.
+ * @regs: receives its registers
+ */
 static int unmap_most(struct dep_leaving *l, pid_t tid, struct user_regs_struct *regs)
 {
 	u64 at = l->boot.image + offsetof(struct adept_boot, unmapped), done = 0;
@@ -429,7 +450,7 @@ static int unmap_image(const struct dep_leaving *l, pid_t tid)
 	return ret < 0;
 }
 
-/* The engine is not if the process has died, or has executed another program. */
+/* The engine is not mapped if the process has died, or has executed another program. */
 static bool is_mapped(const struct dep_leaving *l)
 {
 	u64 word;
@@ -437,9 +458,27 @@ static bool is_mapped(const struct dep_leaving *l)
 	return !dep_memory_read(l->mem, l->boot.image, &word, sizeof(word));
 }
 
+/*
+ * Until it is unmapped, the engine's memory counts towards limits that the program has again.  So
+ * it must go before the last thread runs natively, which would otherwise have less than its limit.
+ */
+static bool has_limits(const struct dep_leaving *l)
+{
+	struct rlimit space, data;
+
+	return prlimit(l->pid, RLIMIT_AS, NULL, &space) || prlimit(l->pid, RLIMIT_DATA, NULL, &data) ||
+	       space.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY;
+}
+
+int dep_leaving_unmap(struct dep_leaving *l)
+{
+	return l->unmapper ? dep_unmapper_run(l) : 0;
+}
+
 int dep_leaving_move(struct dep_leaving *l, struct dep_leaver *th, bool last)
 {
 	struct user_regs_struct regs;
+	bool by_itself = false;
 	struct adept_leaver s;
 	int ret = 0;
 	u64 mask;
@@ -447,13 +486,15 @@ int dep_leaving_move(struct dep_leaving *l, struct dep_leaver *th, bool last)
 	if (ptrace(PTRACE_GETREGS, th->tid, NULL, &regs))
 		return -ESRCH;
 	if (last)
+		by_itself = dep_unmapper_make(l, th->tid, &regs);
+	if (by_itself)
 		ret = unmap_most(l, th->tid, &regs);
 	/* If the thread has died, an execve or the end of the process removes the memory. */
 	if (ret)
 		return ret == -ESRCH ? ret : is_mapped(l);
 	if (dep_memory_read(l->mem, regs.rbx, &s, sizeof(s)))
 		return -ESRCH;
-	if (last)
+	if (by_itself)
 		ret = unmap_image(l, th->tid);
 	regs.rax = s.regs[0];
 	regs.rcx = s.regs[1];
@@ -480,6 +521,8 @@ int dep_leaving_move(struct dep_leaving *l, struct dep_leaver *th, bool last)
 	if (ptrace(PTRACE_SETSIGMASK, th->tid, sizeof(mask), &mask) ||
 	    ptrace(PTRACE_SETREGS, th->tid, NULL, &regs))
 		return -ESRCH;
+	if (last && has_limits(l))
+		ret |= dep_leaving_unmap(l);
 	ptrace(PTRACE_DETACH, th->tid, NULL, NULL);
 	th->ready = false;
 	return ret;

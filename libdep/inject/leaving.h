@@ -16,6 +16,7 @@
 #include "inject.h"
 
 struct dep_owner;
+struct dep_starter;
 
 /** struct dep_leaving - private: a process that is being detached from */
 struct dep_leaving {
@@ -25,6 +26,7 @@ struct dep_leaving {
 	pid_t pid;
 	int mem;
 	bool pause;
+	struct dep_starter *unmapper;	/* thread that unmaps the engine, or NULL */
 	struct adept_boot boot;		/* the process's, read at the beginning */
 };
 
@@ -33,9 +35,11 @@ struct dep_leaving {
  * @ready:	it is stopped, and can be moved
  * @asked:	the caller's: it was let go on after dep_leaving_ask()
  * @native:	it never was in the engine: after an attach it has not returned from its system call
+ * @tls:	address of its state in the engine; 0: not known
  */
 struct dep_leaver {
 	pid_t tid;
+	u64 tls;
 	bool ready, native, asked;
 };
 
@@ -61,8 +65,13 @@ bool dep_leaving_is_orphan(const struct dep_target *t, u32 slot);
 bool dep_leaving_in_call(const struct dep_leaving *l, u64 pc);
 /** dep_leaving_outside() - is this program counter outside of the engine's image? */
 bool dep_leaving_outside(const struct dep_leaving *l, u64 pc);
+/** dep_leaving_wait_pc() - the program counter of a thread that waits to be moved */
+u64 dep_leaving_wait_pc(const struct dep_leaving *l);
 /** dep_leaving_waits() - does a thread with this program counter wait to be moved? */
 bool dep_leaving_waits(const struct dep_leaving *l, u64 pc);
+
+/** dep_leaving_has_come() - does a thread that was asked say that it waits to be moved? */
+bool dep_leaving_has_come(const struct dep_leaving *l, const struct dep_leaver *th);
 
 /**
  * dep_leaving_ask() - make a stopped thread come to a safe point, or find that it waits there
@@ -98,11 +107,17 @@ int dep_leaving_signal(struct dep_leaving *l, struct dep_leaver *th,
 
 /**
  * dep_leaving_move() - let a ready thread run natively, no longer traced; after the commit
- * @last: it is the last thread: unmap the engine; not in a pause
+ * @last: it is the last thread: call dep_leaving_unmap() next; not in a pause
  *
  * Return: 0; 1: moved, but the engine's memory could not be unmapped; -ESRCH: it has died.
  */
 int dep_leaving_move(struct dep_leaving *l, struct dep_leaver *th, bool last);
+/**
+ * dep_leaving_unmap() - unmap the engine, if dep_leaving_move() has not done so already
+ *
+ * The process's threads run natively meanwhile.  Return: 0; 1: some of it is still mapped.
+ */
+int dep_leaving_unmap(struct dep_leaving *l);
 
 /**
  * dep_leaving_release() - let a stopped native thread go on, no longer traced; after the commit

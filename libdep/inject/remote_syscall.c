@@ -72,7 +72,10 @@ int dep_remote_next_stop(struct dep_remote *r)
 			 * Only SIGSTOP and SIGCONT are expected here; dep_remote_end() sends any
 			 * other signal again.
 			 */
-			r->held = sig == SIGCONT ? 0 : sig;
+			if (r->stops && sig == SIGSTOP)
+				r->sig = sig;
+			else
+				r->held = sig == SIGCONT ? 0 : sig;
 			break;
 		case DEP_STOP_GROUP:
 			/* A running process is in it again when it is detached. */

@@ -364,13 +364,15 @@ static int wait_for(pid_t tid, time_t until, int *status)
 	return got < 0 ? -errno : 0;
 }
 
-int dep_starter_last(struct dep_starter *s, u64 at, u64 arg)
+/* Let the thread run until it ends. */
+static int run_to_end(struct dep_starter *s)
 {
 	pid_t tid = s->r.pid;
-	int err = enter(s, at, arg), status = 0;
+	int err = 0, status = 0;
 
 	s->r.pid = 0;
-	while (!err && !ptrace(PTRACE_CONT, tid, NULL, NULL)) {
+	while (!err && !ptrace(PTRACE_CONT, tid, NULL, (long)s->r.sig)) {
+		s->r.sig = 0;
 		err = wait_for(tid, s->r.until, &status);
 		if (!err && WIFEXITED(status)) {
 			clear_stub(s);
@@ -378,17 +380,26 @@ int dep_starter_last(struct dep_starter *s, u64 at, u64 arg)
 		}
 		/* The only signal that it can receive. */
 		if (!err && WIFSTOPPED(status) && !(status >> 16) && WSTOPSIG(status) == SIGSTOP)
-			s->r.held = SIGSTOP;
+			*(s->r.stops ? &s->r.sig : &s->r.held) = SIGSTOP;
 	}
 	return err ? err : -ESRCH;
 }
 
-void dep_starter_end(struct dep_starter *s)
+int dep_starter_last(struct dep_starter *s, u64 at, u64 arg)
+{
+	int err = enter(s, at, arg);
+
+	if (!err)
+		return run_to_end(s);
+	s->r.pid = 0;
+	return err;
+}
+
+/* Make the thread exit when it continues.  Return: 0, or a negative errno */
+static int prepare_exit(struct dep_starter *s)
 {
 	struct user_regs_struct regs = s->r.regs;
 
-	if (!s->r.pid)
-		return;
 	/* Not with an instruction in the page: the thread has to go on after it. */
 	s->r.insn = s->vdso_call;
 	if (s->page)
@@ -396,9 +407,27 @@ void dep_starter_end(struct dep_starter *s)
 	regs.rip = s->vdso_call;
 	regs.rax = SYS_exit;
 	regs.rdi = 0;
+	return ptrace(PTRACE_SETREGS, s->r.pid, NULL, &regs) ? -errno : 0;
+}
+
+void dep_starter_end(struct dep_starter *s)
+{
+	if (!s->r.pid)
+		return;
 	/* If it has not stopped, it goes on in the stub later. */
-	if (!ptrace(PTRACE_SETREGS, s->r.pid, NULL, &regs))
+	if (!prepare_exit(s))
 		clear_stub(s);
 	ptrace(PTRACE_DETACH, s->r.pid, NULL, NULL);
 	s->r.pid = 0;
+}
+
+int dep_starter_exit(struct dep_starter *s)
+{
+	int err = prepare_exit(s);
+
+	if (!err)
+		return run_to_end(s);
+	ptrace(PTRACE_DETACH, s->r.pid, NULL, NULL);
+	s->r.pid = 0;
+	return err;
 }

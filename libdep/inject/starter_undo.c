@@ -56,6 +56,17 @@ void dep_undo_made(const struct dep_remote *r, s64 ret)
 	write_maps(r->undo);
 }
 
+u64 dep_undo_add(struct dep_undo *u, const struct adept_mapping *map, u64 n)
+{
+	struct dep_undo_list *l = &u->list;
+	u64 i;
+
+	for (i = 0; i < n && l->nmaps < DEP_UNDO_MAPS; i++)
+		l->map[l->nmaps++] = map[i];
+	write_maps(u);
+	return i;
+}
+
 void dep_undo_unmaps(const struct dep_remote *r, u64 start)
 {
 	struct dep_undo_list *l;

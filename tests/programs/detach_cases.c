@@ -15,6 +15,7 @@
 
 #include "cases.h"
 
+#define CHILDREN 100
 #define STACK	65536
 #define VALUE	4711
 
@@ -229,6 +230,49 @@ static void case_vfork(void)
 	here();
 }
 
+static int has_engine(void)
+{
+	static char maps[65536];
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	size_t n = 0;
+	ssize_t got;
+
+	check(fd >= 0, "open", fd);
+	while ((got = read(fd, maps + n, sizeof(maps) - 1 - n)) > 0)
+		n += (size_t)got;
+	close(fd);
+	maps[n] = '\0';
+	return strstr(maps, "adept-session") != NULL;
+}
+
+/*
+ * Create children all the time, from before the attach until the engine is gone.  The last CHILDREN
+ * of them are alive then.
+ */
+static void case_forks(void)
+{
+	static pid_t child[CHILDREN];
+	unsigned int n, i, had = 0;
+
+	announce();
+	for (n = 0; has_engine() || !had; n++) {
+		had |= (unsigned int)has_engine();
+		i = n % CHILDREN;
+		if (child[i]) {
+			kill(child[i], SIGKILL);
+			check(waitpid(child[i], NULL, 0) == child[i], "waitpid", child[i]);
+		}
+		child[i] = fork();
+		check(child[i] >= 0, "fork", child[i]);
+		if (!child[i])
+			idle(NULL);
+	}
+	here();
+	for (i = 0; i < CHILDREN; i++)
+		if (child[i])
+			kill(child[i], SIGKILL);
+}
+
 static void on_alarm(int sig, siginfo_t *info, void *context)
 {
 	(void)info;
@@ -304,7 +348,7 @@ int main(int argc, char **argv)
 	static const struct test_case cases[] = {
 		{ "pending", case_pending }, { "jump", case_jump }, { "once", case_once },
 		{ "late", case_late }, { "eintr", case_eintr }, { "code", case_code },
-		{ "descriptors", case_descriptors }, { "vfork", case_vfork },
+		{ "descriptors", case_descriptors }, { "vfork", case_vfork }, { "forks", case_forks },
 		{ "altstack", case_altstack }, { "autodisarm", case_autodisarm },
 	};
 

@@ -25,6 +25,7 @@
 #define TLS_PP		0xe8	/* record pointer while the thread is in the engine */
 #define TLS_IBTARGET	0xf0
 #define TLS_KEPT	0xf8
+#define TLS_WAITS	0x120
 
 #define CHUNK_END_AT	3800	/* the same as ADEPT_CHUNK_END_AT, for assembler code */
 
@@ -108,6 +109,7 @@ struct tls {
 	u64 pp;
 	u64 ib_target;
 	struct adept_kept kept;	/* written by a tracer; see os/leave.c */
+	u64 waits;		/* address of struct adept_leaver while it waits to leave, or 0 */
 
 	u64 before;		/* timestamp before the current system call */
 	u64 resume_pc;		/* application pc at which execution continues */
@@ -169,9 +171,10 @@ _Static_assert(TLS_R15 == 8 * ADEPT_GS_R15 && TLS_IND0 == 8 * ADEPT_GS_RCX &&
 	       TLS_IND1 == 8 * ADEPT_GS_RDX && TLS_SPILL0 == 8 * ADEPT_GS_SPILL &&
 	       TLS_SPILL1 == 8 * ADEPT_GS_RSP &&
 	       TLS_GSBASE == 8 * ADEPT_GS_GSBASE && TLS_PENDING == 8 * ADEPT_GS_PENDING &&
-	       PENDING_STOP == ADEPT_PENDING_STOP && TLS_KEPT == 8 * ADEPT_GS_KEPT,
-	       "ADEPT_GS_*");
+	       PENDING_STOP == ADEPT_PENDING_STOP && TLS_KEPT == 8 * ADEPT_GS_KEPT &&
+	       TLS_WAITS == 8 * ADEPT_GS_WAITS, "ADEPT_GS_*");
 _Static_assert(offsetof(struct tls, kept) == TLS_KEPT, "TLS_KEPT");
+_Static_assert(offsetof(struct tls, waits) == TLS_WAITS, "TLS_WAITS");
 _Static_assert(CHUNK_END_AT == ADEPT_CHUNK_END_AT, "CHUNK_END_AT");
 _Static_assert(offsetof(struct adept_boot, regs) == BOOT_REGS, "BOOT_REGS");
 _Static_assert(offsetof(struct adept_boot, rip) == BOOT_RIP, "BOOT_RIP");

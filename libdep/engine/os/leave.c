@@ -114,16 +114,19 @@ static int hold_all(struct tls *t)
 static void pause(void)
 {
 	thread_each(ring_thread_pause);
+	ring_wakeup();
 	code_pause();
 	ring_close_chunks();
 	paused = 1;
 }
 
+/* A child that a thread creates when it runs natively must not get the engine's memory. */
 static void end(void)
 {
 	thread_each(ring_thread_leave);
+	ring_wakeup();
 	rlimit_exec_begin(1);
-	mem_list_ours();
+	mem_keep_from_children();
 }
 
 int leave_has_paused(void)
@@ -273,9 +276,11 @@ void leave_wait(struct tls *t, s64 call)
 	get_state(t, &s);
 	apply_kept(t, &s);
 	signal_give_back(t);
+	__atomic_store_n(&t->waits, (u64)&s, __ATOMIC_RELEASE);
 	__atomic_add_fetch(&p->leavers, 1, __ATOMIC_SEQ_CST);
 	futex_wake(&p->leavers, 1);
 	wait_for_tracer(t, &s);
+	__atomic_store_n(&t->waits, 0, __ATOMIC_RELEASE);
 	memcpy(t->regs, s.regs, sizeof(t->regs));
 	t->resume_pc = s.rip;
 	t->interrupted_call = s.call;

@@ -76,7 +76,7 @@ void ring_thread_end(struct tls *t, u32 status);
  * ring_thread_leave() - end the stream of a thread that will run natively
  *
  * @t is at a safe point, and has called ring_reserve_end(); it can be another thread.  What it
- * writes from now on is discarded.
+ * writes from now on is discarded.  The caller calls ring_wakeup() when all streams have ended.
  */
 void ring_thread_leave(struct tls *t);
 /** ring_thread_pause() - the same for a pause: the store says that it is one */

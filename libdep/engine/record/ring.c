@@ -550,7 +550,6 @@ static void end_stream(struct tls *t)
 	t->discard = 1;
 	r->at_safepoint = 1;
 	slots_leave(t, ADEPT_SLOT_ENDED);
-	ring_wakeup();
 }
 
 void ring_thread_end(struct tls *t, u32 status)
@@ -564,6 +563,7 @@ void ring_thread_end(struct tls *t, u32 status)
 		return;
 	slots_name(t);
 	end_stream(t);
+	ring_wakeup();
 }
 
 /* ring_reserve_end() has ensured that the chunk has room. */
@@ -585,7 +585,10 @@ static void leave(struct tls *t, u32 reason)
 		t->ring->left = 1;
 		end_stream(t);
 	}
-	take_scratch(t);
+	if (t->waits)
+		use_scratch(t, spare_scratch);
+	else
+		take_scratch(t);
 }
 
 void ring_thread_leave(struct tls *t)

@@ -35,6 +35,7 @@ static u32 nwatched;
 static u32 unwatched;	/* number of pages whose write protection was removed; only grows */
 
 #define VSYSCALL	0xffffffffff600000ull
+#define K_MADV_DONTFORK	10
 #define K_MADV_DOFORK	11
 
 u64 mem_ours_from(u64 start, u64 end)
@@ -71,12 +72,22 @@ void mem_list_ours(void)
 	list(boot.session, layout()->file_size);
 }
 
-void mem_give_to_children(void)
+static void advise_ours(u64 advice)
 {
 	mem_list_ours();
 	for (u64 i = 0; i < boot.nmappings; i++)
-		sys3(__NR_madvise, boot.mapping[i].start, boot.mapping[i].size, K_MADV_DOFORK);
-	sys3(__NR_madvise, boot.image, boot.image_size, K_MADV_DOFORK);
+		sys3(__NR_madvise, boot.mapping[i].start, boot.mapping[i].size, advice);
+	sys3(__NR_madvise, boot.image, boot.image_size, advice);
+}
+
+void mem_give_to_children(void)
+{
+	advise_ours(K_MADV_DOFORK);
+}
+
+void mem_keep_from_children(void)
+{
+	advise_ours(K_MADV_DONTFORK);
 }
 
 int mem_is_ours(u64 start, u64 len)

@@ -66,6 +66,8 @@ u64 mem_ours_from(u64 start, u64 end);
 void mem_list_ours(void);
 /** mem_give_to_children() - at the attach: from now on forked children have the engine, too */
 void mem_give_to_children(void);
+/** mem_keep_from_children() - at the detach: list these, and from now on children have no engine */
+void mem_keep_from_children(void);
 /** mem_is_ours() - whether the range overlaps the engine's own memory */
 int mem_is_ours(u64 start, u64 len);
 
