@@ -84,7 +84,10 @@ enum state_kind {
 	STATE_ENTRY,
 	/* landing stub: rsp is 8 too low; rcx has the application's pc, TLS_IND* its rcx and rdx */
 	STATE_LAND_CALL,
-	/* landing stub: rcx has the application's pc, TLS_IND* its rcx and rdx */
+	/*
+	 * landing stub: rcx has the application's pc, TLS_IND* its rcx and rdx.  With arg
+	 * STATE_LAND_SWAPPED a return has been made, and a cache address is at [rsp - 8]
+	 */
 	STATE_LAND,
 	/* landing stub: rcx is (the branch's target - the stub's pc) + 1 */
 	STATE_LAND_LOOP,
@@ -95,6 +98,8 @@ enum state_kind {
 	/* literals, which are never executed */
 	STATE_DATA,
 };
+
+#define STATE_LAND_SWAPPED 1
 
 /*
  * Flags in arg3 of a state entry, in addition to a register: the value that is stored after the

@@ -195,7 +195,12 @@ static void at_entry(struct tls *t, const struct state_pos *pos)
 	case STATE_LAND_OK:
 		at(t, pc);
 		break;
-	default:	/* STATE_LAND_CALL, STATE_LAND, STATE_AT_RCX */
+	case STATE_LAND:
+		if (pos->arg == STATE_LAND_SWAPPED)
+			*(u64 *)(t->regs[X86_RSP] - 8) = rcx;
+		at(t, rcx);
+		break;
+	default:	/* STATE_LAND_CALL, STATE_AT_RCX */
 		at(t, rcx);
 		break;
 	}

@@ -73,6 +73,8 @@ gate_miss:
 
 	.globl	gate_miss_return
 gate_miss_return:
+	/* Restore the return address, as a landing stub does (landing.c). */
+	mov	%rcx, -8(%rsp)
 	MISS	dispatch_miss_return
 
 	/*

@@ -99,7 +99,6 @@ void landing_emit(struct build *b, int is_return)
 
 	b->land = e->p;
 	b->land_is_return = (u8)is_return;
-	emit_state(b, STATE_LAND, b->n, X86_NONE, X86_NONE, X86_NONE);
 	if (is_return) {
 		/*
 		 * mov [rsp-8], rcx: restore the return address, which was replaced by a cache
@@ -108,8 +107,10 @@ void landing_emit(struct build *b, int is_return)
 		 */
 		struct emit_operand slot = { .base = X86_RSP, .index = X86_NONE, .disp = -8 };
 
+		emit_state(b, STATE_LAND, b->n, STATE_LAND_SWAPPED, X86_NONE, X86_NONE);
 		emit_op_mem(e, 0x89, X86_RCX, &slot);
 	}
+	emit_state(b, STATE_LAND, b->n, X86_NONE, X86_NONE, X86_NONE);
 	emit_subtract(b, is_return);
 	if (by_loop) {
 		/* For other targets, loop branches back to the jump at the fragment's start. */
