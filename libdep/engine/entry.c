@@ -10,6 +10,7 @@
 #include "libdep/engine/os/signal.h"
 #include "libdep/engine/os/syscall.h"
 #include "libdep/engine/os/thread.h"
+#include "libdep/engine/os/tsc.h"
 #include "libdep/engine/translate/mapping_table.h"
 #include "libdep/engine/record/isolate.h"
 #include "libdep/engine/record/record.h"
@@ -40,8 +41,9 @@ u8 boot_stack[16384] __attribute__((aligned(16)));
 __asm__(".globl boot_stack_top\n	.set boot_stack_top, boot_stack + 16384");
 
 /* Run the program natively because there is no memory for the engine; count its thread as lost. */
-static u8 *run_natively(void)
+static u8 *run_natively(u32 tsc_forbidden)
 {
+	tsc_give_back(tsc_forbidden);
 	rlimit_exec_begin(1);
 	__atomic_add_fetch(&session()->lost_threads, 1, __ATOMIC_RELAXED);
 	return NULL;
@@ -68,6 +70,8 @@ static int has_begun;	/* 1: all is initialised, and the process was paused */
 /* See struct adept_entries.  Return: 0; 1: the engine cannot run, and nothing was changed. */
 u64 boot_build(struct adept_boot *b)
 {
+	/* This thread has what the program's thread has that created it. */
+	tsc_permit();
 	has_begun = leave_has_paused();
 	if (has_begun)
 		attach_forget();
@@ -121,17 +125,20 @@ void boot_commit(struct adept_boot *b)
  */
 u8 *boot_main(struct adept_boot *b)
 {
+	u32 forbidden;
 	struct tls *t;
 
 	if (!is_known(b))
 		return NULL;
+	forbidden = tsc_permit();
 	if (!rlimit_init(ARENAS_MAX) || !heap_init(b->heap, b->heap_size) || !ring_init())
-		return run_natively();
+		return run_natively(forbidden);
 	if (boot.domain)
 		isolate_image();
 	track_init((char *)b->low);
 	init_translator();
 	t = thread_first();
+	t->tsc_forbidden = forbidden;
 	set_gs_base(t);
 	sigaction_init(t);
 	t->sync_blocked = signal_mask() & SYNC_SIGNALS;

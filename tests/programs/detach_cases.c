@@ -7,6 +7,7 @@
 #include <immintrin.h>
 #include <setjmp.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -230,6 +231,59 @@ static void case_vfork(void)
 	here();
 }
 
+/* ---- the time stamp counter is forbidden ---- */
+
+static void *is_forbidden(void *arg)
+{
+	int mode = 0;
+
+	check(!prctl(PR_GET_TSC, &mode) && mode == PR_TSC_SIGSEGV, "PR_GET_TSC", mode);
+	return arg;
+}
+
+static volatile unsigned long long tsc;
+
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+	(void)info;
+	(void)context;
+	siglongjmp(back, sig);
+}
+
+static void raises(void)
+{
+	set_handler(SIGSEGV, on_fault, 0);
+	if (!sigsetjmp(back, 1)) {
+		tsc = __builtin_ia32_rdtsc();
+		wrong("rdtsc is permitted", 0);
+	}
+	is_forbidden(NULL);
+}
+
+static void case_tsc(void)
+{
+	int status;
+	pid_t pid;
+
+	check(!prctl(PR_SET_TSC, PR_TSC_SIGSEGV), "PR_SET_TSC", 0);
+	raises();
+	here();
+	is_forbidden(NULL);
+	check(!pthread_join(begin_thread(is_forbidden, NULL), NULL), "join", 0);
+	pid = fork();
+	if (!pid) {
+		is_forbidden(NULL);
+		_exit(0);
+	}
+	check(waitpid(pid, &status, 0) == pid && !status, "child", status);
+	check(execl("/nowhere", "nowhere", NULL) == -1 && errno == ENOENT, "execl", errno);
+	is_forbidden(NULL);
+	here();
+	raises();
+}
+
+/* ---- children ---- */
+
 static int has_engine(void)
 {
 	static char maps[65536];
@@ -348,7 +402,7 @@ int main(int argc, char **argv)
 	static const struct test_case cases[] = {
 		{ "pending", case_pending }, { "jump", case_jump }, { "once", case_once },
 		{ "late", case_late }, { "eintr", case_eintr }, { "code", case_code },
-		{ "descriptors", case_descriptors }, { "vfork", case_vfork }, { "forks", case_forks },
+		{ "descriptors", case_descriptors }, { "vfork", case_vfork }, { "forks", case_forks }, { "tsc", case_tsc },
 		{ "altstack", case_altstack }, { "autodisarm", case_autodisarm },
 	};
 

@@ -157,6 +157,8 @@ struct tls {
 	/* 1: ring_put_thread_end() has written an end event at the record pointer */
 	u32 marked;
 	u32 strict;		/* 1: the thread is in seccomp's strict mode (os/seccomp.c) */
+	/* 1: the program has forbidden the thread to read the time stamp counter (os/tsc.c) */
+	u32 tsc_forbidden;
 	/* calls under way of functions of triggers, innermost last (record/triggers.c) */
 	struct {
 		u64 sp;		/* at the function's entry */

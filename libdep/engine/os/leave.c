@@ -31,6 +31,7 @@
 #include "sigmask.h"
 #include "signal.h"
 #include "syscall.h"
+#include "tsc.h"
 #include "libdep/abi/restart.h"
 #include "libdep/engine/base/rlimit.h"
 #include "libdep/engine/base/thread_list.h"
@@ -151,6 +152,7 @@ static void commit(struct tls *t)
 {
 	u32 done = ADEPT_LEAVE_BUSY;
 
+	tsc_take_again(t->tsc_forbidden);
 	if (hold_all(t)) {
 		sigaction_restore(t);
 		code_restore_caught();
@@ -162,6 +164,7 @@ static void commit(struct tls *t)
 		thread_each(let_go);
 		done = ADEPT_LEAVE_LEAVING;
 	}
+	tsc_give_back(t->tsc_forbidden);
 	__atomic_store_n(&proc_slot()->leave, done, __ATOMIC_SEQ_CST);
 }
 
@@ -276,6 +279,7 @@ void leave_wait(struct tls *t, s64 call)
 	get_state(t, &s);
 	apply_kept(t, &s);
 	signal_give_back(t);
+	tsc_give_back(t->tsc_forbidden);
 	__atomic_store_n(&t->waits, (u64)&s, __ATOMIC_RELEASE);
 	__atomic_add_fetch(&p->leavers, 1, __ATOMIC_SEQ_CST);
 	futex_wake(&p->leavers, 1);
@@ -284,6 +288,7 @@ void leave_wait(struct tls *t, s64 call)
 	memcpy(t->regs, s.regs, sizeof(t->regs));
 	t->resume_pc = s.rip;
 	t->interrupted_call = s.call;
+	tsc_take_again(t->tsc_forbidden);
 	signal_take_again(t);
 	safepoint_leave(t);
 	set_signal_mask(s.mask);

@@ -14,6 +14,7 @@
 #include "native_child.h"
 #include "sigaction.h"
 #include "signal.h"
+#include "tsc.h"
 #include "libdep/engine/base/rlimit.h"
 #include "libdep/engine/record/record.h"
 #include "libdep/engine/translate/code_map.h"
@@ -88,6 +89,7 @@ void native_child_leave(struct tls *t, u64 mask)
 	get_state(t, mask, &parting_state.s);
 	list_mappings(&parting_state);
 	sys3(__NR_mprotect, (u64)parting_page, ADEPT_PAGE, K_PROT_READ | K_PROT_EXEC);
+	tsc_give_back(t->tsc_forbidden);
 	set_gs_base((void *)parting_state.s.gs_base);
 	native_child_go();
 }

@@ -17,6 +17,7 @@
 #include "signal.h"
 #include "syscall.h"
 #include "thread.h"
+#include "tsc.h"
 #include "syscall_effects.h"
 #include "libdep/abi/restart.h"
 #include "libdep/engine/translate/mapping_table.h"
@@ -30,11 +31,9 @@
 
 #define PR_SET_NAME			15
 #define PR_SET_SECCOMP			22
-#define PR_SET_TSC			26
 #define CLONE_NEWPID			0x20000000
 #define CLONE_NEWUSER			0x10000000
 #define NS_GET_NSTYPE			0xb703
-#define PR_TSC_SIGSEGV			2
 #define PR_SET_SYSCALL_USER_DISPATCH	59
 
 #define MREMAP_FIXED	2
@@ -69,7 +68,9 @@ s64 app_last_syscall(struct tls *t, u64 nr, const u64 args[6], u32 status)
 	stop_world(t, status);
 	ring_reserve_end(t);
 	ring_put_thread_end(t, status);
+	tsc_give_back(t->tsc_forbidden);
 	ret = app_syscall(t, nr, args);
+	tsc_take_again(t->tsc_forbidden);
 	ring_remove_thread_end(t);
 	resume_world(t);
 	return ret;
@@ -423,9 +424,9 @@ static s64 do_syscall(struct tls *t, u64 nr, u64 a[6])
 		 * dispatched to the program.
 		 */
 		if (a[0] == PR_SET_SYSCALL_USER_DISPATCH ||
-		    (a[0] == PR_SET_TSC && a[1] == PR_TSC_SIGSEGV))
+		    (tsc_forbids(a) && !t->tsc_forbidden))
 			return -E_INVAL;
-		break;
+		return tsc_forbids(a) ? 0 : tsc_prctl(t, a, sys_plain(t, nr, a));
 	}
 	return sys_plain(t, nr, a);
 }

@@ -20,6 +20,7 @@
 #include "signal.h"
 #include "syscall.h"
 #include "thread.h"
+#include "tsc.h"
 #include "libdep/engine/record/process_slots.h"
 #include "libdep/engine/record/record.h"
 #include "libdep/engine/record/safepoint.h"
@@ -241,6 +242,8 @@ u8 *thread_main(struct tls *t)
 		attach_take_state(t);
 	mask = t->blocked_mask;
 	t->tid = (u32)sys0(__NR_gettid);
+	if (t->attached)
+		t->tsc_forbidden = tsc_permit();
 	safepoint_leave(t);
 	if (t->own_process && t->unwanted)
 		native_child_count();
@@ -307,6 +310,7 @@ static s64 clone_thread(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 	child->tid_address = t->child_tid_address;
 	child->parent_serial = t->ring ? t->ring->serial : 0;
 	child->sync_blocked = t->sync_blocked;
+	child->tsc_forbidden = t->tsc_forbidden;
 	child->own_process = !(flags & CLONE_THREAD);
 	child->unwanted = t->unwanted || (child->own_process && !children_wanted());
 	child->clear_handlers = !!(flags & CLONE_CLEAR_SIGHAND);
