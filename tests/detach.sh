@@ -33,7 +33,7 @@ wait $pid 2>/dev/null
 is "it ends by a signal as usual" $? 143
 
 # ---- programs in states of which they must keep each part ----
-for case in jump once altstack autodisarm pending tsc; do
+for case in jump once altstack autodisarm pending tsc first later; do
 	begin $case
 	reached $case
 	attach $pid

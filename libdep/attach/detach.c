@@ -134,11 +134,12 @@ static int ask(struct detach *d, u32 i)
 /* Wait for the stop of a thread that was asked to.  It may be about to end. */
 static void await_stop(struct detach *d, u32 i)
 {
-	struct dep_attach_thread *t = &d->s->thread[i];
+	struct dep_attach_thread *t = &d->s->thread[i], now;
 	int status = 0;
 
 	while (waitpid(t->tid, &status, __WALL) < 0 && errno == EINTR)
-		;
+		if (scan_look(d->s, t->tid, &now))
+			break;
 	if (!WIFSTOPPED(status)) {
 		thread_gone(d, i);
 		return;
@@ -151,7 +152,9 @@ static void await_stop(struct detach *d, u32 i)
 static void stop_waiting(struct detach *d, u32 i)
 {
 	ptrace(PTRACE_INTERRUPT, d->s->thread[i].tid, NULL, NULL);
+	stop_ticks(true);
 	await_stop(d, i);
+	stop_ticks(false);
 }
 
 /* Stop all threads that wait: first ask all of them, so that they need not wait for each other. */
@@ -168,9 +171,11 @@ static void stop_those_that_wait(struct detach *d)
 		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 		t->was_stopped = ASKED;
 	}
+	stop_ticks(true);
 	for (i = 0; i < d->s->n; i++)
 		if (d->s->thread[i].was_stopped == ASKED)
 			await_stop(d, i);
+	stop_ticks(false);
 }
 
 /* If a thread that has stopped were asked to stop, it would do so again when it is let go. */
@@ -472,7 +477,7 @@ static int begin(struct detach *d, struct scan *s)
 	int err;
 
 	s->pid = d->pid;
-	s->proc = dep_proc_open(s->pid);
+	s->proc = dep_proc_open_used(s->pid);
 	if (s->proc < 0)
 		return dep_inject_error(&d->why, ESRCH, "There is no process %d.", s->pid);
 	s->thread = calloc(DEP_ATTACH_THREADS, sizeof(*s->thread));

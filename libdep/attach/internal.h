@@ -189,6 +189,13 @@ int stop_all(struct scan *s, struct timespec *begun, struct dep_why *why);
  * Return: 0; -EAGAIN: it has not stopped in time, or has ended.
  */
 int stop_one(struct scan *s, struct dep_attach_thread *t, struct dep_why *why);
+/**
+ * stop_ticks() - interrupt calls of waitpid() every 10 ms with EINTR
+ *
+ * It does not report that the first thread of a process has ended, while others run: the caller
+ * looks for this.
+ */
+void stop_ticks(bool on);
 /** stop_is_allowed() - may the thread be stopped? */
 bool stop_is_allowed(const struct dep_attach_thread *t);
 

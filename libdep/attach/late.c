@@ -91,14 +91,37 @@ static u32 stop_returned(struct scan *s)
 	return n;
 }
 
-void late_undo(struct scan *s, const struct dep_attaching *a)
+/* Number of threads that were asked to stop and have not ended. */
+static u32 count_asked(struct scan *s)
 {
-	u32 at = 0, n = stop_returned(s);
+	struct dep_attach_thread *t, now;
+	u32 n = 0;
+
+	for (t = s->thread; t < s->thread + s->n; t++) {
+		if (t->was_stopped == ASKED && scan_look(s, t->tid, &now)) {
+			t->was_stopped = UNTRACED;
+			t->tid = 0;
+		}
+		n += t->was_stopped == ASKED;
+	}
+	return n;
+}
+
+static void take_returned(struct scan *s, const struct dep_attaching *a, u32 n)
+{
 	struct dep_attach_thread *t;
 	int status, sig;
+	u32 at = 0;
 	pid_t tid;
 
-	while ((tid = waitpid(-1, &status, __WALL | (n ? 0 : WNOHANG))) > 0) {
+	for (;;) {
+		tid = waitpid(-1, &status, __WALL | (n ? 0 : WNOHANG));
+		if (tid < 0 && errno == EINTR) {
+			n = count_asked(s);
+			continue;
+		}
+		if (tid <= 0)
+			return;
 		t = scan_find(s, tid, &at);
 		if (!t)
 			continue;
@@ -112,6 +135,13 @@ void late_undo(struct scan *s, const struct dep_attaching *a)
 		step_back(a, tid, &sig);
 		mark_stopped(t, sig);
 	}
+}
+
+void late_undo(struct scan *s, const struct dep_attaching *a)
+{
+	stop_ticks(true);
+	take_returned(s, a, stop_returned(s));
+	stop_ticks(false);
 }
 
 static u32 late_left(const struct dep_attaching *a)

@@ -45,7 +45,7 @@ static int probe(struct shared *r, struct scan *s)
 
 	s->pid = r->pid;
 	s->thread = r->thread;
-	s->proc = dep_proc_open(s->pid);
+	s->proc = dep_proc_open_used(s->pid);
 	if (s->proc < 0)
 		return dep_inject_error(&r->why, ESRCH, "There is no process %d.", s->pid);
 	err = refuse_process(s->pid, s->proc, false, &r->why);

@@ -183,7 +183,7 @@ static int open_session(int proc, pid_t pid, struct dep_why *why)
 
 int dep_session_find(struct dep_found *f, pid_t pid, struct dep_why *why)
 {
-	int proc = dep_proc_open(pid), fd, err;
+	int proc = dep_proc_open_used(pid), fd, err;
 
 	memset(f, 0, sizeof(*f));
 	f->target.fd = -1;
@@ -204,7 +204,7 @@ int dep_session_find(struct dep_found *f, pid_t pid, struct dep_why *why)
 
 int dep_session_number(pid_t pid, dev_t *dev, ino_t *ino, struct dep_why *why)
 {
-	int proc = dep_proc_open(pid), err;
+	int proc = dep_proc_open_used(pid), err;
 	struct mapping m;
 
 	if (proc < 0)
@@ -233,7 +233,7 @@ int dep_session_use_file(struct dep_found *f, int fd, struct dep_why *why)
 
 int dep_session_process(struct dep_found *f, pid_t pid, struct dep_why *why)
 {
-	int proc = dep_proc_open(pid);
+	int proc = dep_proc_open_used(pid);
 	struct mapping m;
 	int err;
 

@@ -19,6 +19,7 @@
 #include "internal.h"
 
 #define STOP_MS		100	/* time for all threads of a pass to stop */
+#define TICK_MS		10	/* of stop_ticks() */
 #define BLOCKED_MS	100	/* time for uninterruptible waits to end */
 #define SEIZED		64	/* threads seized before the deadline is set anew */
 #define PASSES		20	/* maximum; 3 or 4 suffice if threads create threads all the time */
@@ -49,6 +50,11 @@ static void deadline(unsigned int ms, void (*handler)(int))
 	sigaction(SIGALRM, &sa, NULL);
 	if (ms)
 		setitimer(ITIMER_REAL, &t, NULL);
+}
+
+void stop_ticks(bool on)
+{
+	deadline(on ? TICK_MS : 0, on_alarm);
 }
 
 bool stop_is_allowed(const struct dep_attach_thread *t)

@@ -286,7 +286,7 @@ static int begin(struct result *r, struct scan *s)
 	int err;
 
 	s->pid = r->pid;
-	s->proc = dep_proc_open(s->pid);
+	s->proc = dep_proc_open_used(s->pid);
 	if (s->proc < 0)
 		return dep_inject_error(&r->why, ESRCH, "There is no process %d.", s->pid);
 	s->thread = calloc(DEP_ATTACH_THREADS, sizeof(*s->thread));

@@ -88,6 +88,13 @@ bool dep_base_covers(const struct dep_base *has, const struct dep_base *needs);
 
 /** dep_proc_open() - open the /proc directory of a process or thread; returns it or -errno */
 int dep_proc_open(pid_t pid);
+/**
+ * dep_proc_open_used() - dep_proc_open() of a process that runs already
+ *
+ * If its first thread has ended, this is the directory of another one: it has the same files, but
+ * those of the first thread do not show the process's memory any more.
+ */
+int dep_proc_open_used(pid_t pid);
 /** dep_proc_file() - open a file in the directory @proc for reading; NULL and errno on failure */
 FILE *dep_proc_file(int proc, const char *name);
 /**

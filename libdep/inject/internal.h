@@ -280,6 +280,11 @@ enum dep_stop {
 
 /* Return: an enum dep_stop or a negative errno (-ECHILD: no such tracee). */
 int dep_trace_wait(pid_t tid, bool block, int *sig);
+/*
+ * dep_trace_wait() for a process that can have several threads, until an event.  The kernel does
+ * not report the end of its first thread while others run, so a call that blocks would not return.
+ */
+int dep_trace_wait_used(pid_t tid, int *sig);
 /* Reap dead thread @tid of @pid, unless it is a child of this process, which the caller reaps. */
 void dep_trace_reap(pid_t pid, pid_t tid);
 

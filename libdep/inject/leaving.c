@@ -306,7 +306,7 @@ static int stop_waiting(const struct dep_leaving *l, pid_t tid, struct user_regs
 
 	for (stops = 0; stops < STOPS; stops++) {
 		ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-		stop = dep_trace_wait(tid, true, &sig);
+		stop = dep_trace_wait_used(tid, &sig);
 		if (stop == DEP_STOP_DEAD || stop < 0 || ptrace(PTRACE_GETREGS, tid, NULL, regs))
 			return -ESRCH;
 		/* All signals are blocked: one is queued again, except SIGSTOP. */

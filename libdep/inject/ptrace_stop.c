@@ -7,9 +7,13 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "internal.h"
+
+#define PAUSE_NS	5000	/* first pause between two looks at a thread */
+#define LONG_PAUSE_NS	1000000	/* next ones are longer, up to this */
 
 static enum dep_stop classify(int status, int *sig)
 {
@@ -25,6 +29,24 @@ static enum dep_stop classify(int status, int *sig)
 	if (*sig == (SIGTRAP | 0x80))
 		return DEP_STOP_SYSCALL;
 	return DEP_STOP_SIGNAL;
+}
+
+/* Has the thread ended?  If it is the first one of its process, others may still run. */
+static bool has_ended(pid_t tid)
+{
+	char path[64], buf[512], *p;
+	size_t n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	f = fopen(path, "re");
+	if (f) {
+		n = fread(buf, 1, sizeof(buf) - 1, f);
+		fclose(f);
+	}
+	buf[n] = '\0';
+	p = strrchr(buf, ')');
+	return !p || !strncmp(p, ") Z", 3) || !strncmp(p, ") X", 3);
 }
 
 int dep_trace_wait(pid_t tid, bool block, int *sig)
@@ -51,6 +73,26 @@ int dep_trace_wait(pid_t tid, bool block, int *sig)
 		if (!waitid(P_PID, (id_t)tid, &si, __WALL | WNOHANG | WSTOPPED) && si.si_pid)
 			return (int)classify(si.si_status, sig);
 		/* Killed in between: then waitid() for stops fails with ECHILD. */
+	}
+}
+
+int dep_trace_wait_used(pid_t tid, int *sig)
+{
+	struct timespec pause = { .tv_nsec = PAUSE_NS };
+	int stop;
+
+	for (;;) {
+		stop = dep_trace_wait(tid, false, sig);
+		if (stop != DEP_STOP_NONE)
+			return stop;
+		if (pause.tv_nsec >= LONG_PAUSE_NS && has_ended(tid)) {
+			/* It may have been reported since. */
+			stop = dep_trace_wait(tid, false, sig);
+			return stop == DEP_STOP_NONE ? DEP_STOP_DEAD : stop;
+		}
+		nanosleep(&pause, NULL);
+		if (pause.tv_nsec < LONG_PAUSE_NS)
+			pause.tv_nsec *= 2;
 	}
 }
 

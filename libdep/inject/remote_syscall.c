@@ -44,6 +44,8 @@ static int wait_stop(struct dep_remote *r, int *sig)
 	struct timespec now;
 	int stop;
 
+	if (r->running && !r->until)
+		return dep_trace_wait_used(r->pid, sig);
 	for (;;) {
 		stop = dep_trace_wait(r->pid, !r->until, sig);
 		if (stop != DEP_STOP_NONE || !r->until)

@@ -282,6 +282,53 @@ static void case_tsc(void)
 	raises();
 }
 
+/* ---- the first thread ends before the others ---- */
+
+static pthread_t first;
+
+static void await_end_of_first(void)
+{
+	check(!pthread_join(first, NULL), "join", 0);
+}
+
+static void *goes_on(void *later)
+{
+	if (!later)
+		await_end_of_first();
+	here();
+	if (later) {
+		check(!pthread_kill(first, SIGUSR1), "pthread_kill", SIGUSR1);
+		await_end_of_first();
+	}
+	here();
+	printf("right\n");
+	exit(0);
+}
+
+static void end_thread(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)info;
+	(void)context;
+	pthread_exit(NULL);
+}
+
+static void case_first(void)
+{
+	first = pthread_self();
+	begin_thread(goes_on, NULL);
+	pthread_exit(NULL);
+}
+
+/* It ends after the attach. */
+static void case_later(void)
+{
+	first = pthread_self();
+	set_handler(SIGUSR1, end_thread, 0);
+	begin_thread(goes_on, &first);
+	idle(NULL);
+}
+
 /* ---- children ---- */
 
 static int has_engine(void)
@@ -403,6 +450,7 @@ int main(int argc, char **argv)
 		{ "pending", case_pending }, { "jump", case_jump }, { "once", case_once },
 		{ "late", case_late }, { "eintr", case_eintr }, { "code", case_code },
 		{ "descriptors", case_descriptors }, { "vfork", case_vfork }, { "forks", case_forks }, { "tsc", case_tsc },
+		{ "first", case_first }, { "later", case_later },
 		{ "altstack", case_altstack }, { "autodisarm", case_autodisarm },
 	};
 
