@@ -374,6 +374,12 @@ int dep_address_space_read_again(struct dep_address_space *s, pid_t pid, int pro
 				      pid, strerror(-err)) : 0;
 }
 
+int dep_executes(pid_t pid, struct dep_why *why)
+{
+	return dep_inject_error(why, EAGAIN, "Process %d executes another program; try again.",
+				pid);
+}
+
 int dep_address_space_read_used(struct dep_address_space *s, pid_t pid, int proc,
 				struct dep_why *why)
 {
@@ -383,6 +389,11 @@ int dep_address_space_read_used(struct dep_address_space *s, pid_t pid, int proc
 	err = read_proc(s, pid, proc, why);
 	if (err)
 		return err;
+	/* The kernel writes the auxiliary vector at the end of an execve. */
+	if (!s->entry) {
+		dep_address_space_free(s);
+		return dep_executes(pid, why);
+	}
 	find_program_code(s);
 	find_heap_end(s);
 	return complete(s, pid, dep_address_space_find(s, s->start_stack), why);

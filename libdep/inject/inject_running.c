@@ -73,6 +73,20 @@ int dep_running_check(struct dep_attaching *a, struct dep_running *thread, u32 n
 	return err;
 }
 
+/* The starter needs a system call instruction there. */
+static int check_vdso(const struct dep_attaching *a, struct dep_why *why)
+{
+	const struct dep_address_space *s = &a->started->space;
+	char byte;
+
+	if (dep_vdso_call(a->mem, s))
+		return 0;
+	/* a->mem is the memory of the program before an execve, and the map that of the new one. */
+	if (s->vdso && dep_memory_read(a->mem, s->vdso, &byte, 1))
+		return dep_executes(a->pid, why);
+	return dep_inject_error(why, ENOTSUP, "Process %d has no vdso.", a->pid);
+}
+
 static int begin(struct dep_attaching *a, pid_t tid, struct dep_why *why)
 {
 	pid_t pid = a->pid;
@@ -97,8 +111,7 @@ static int begin(struct dep_attaching *a, pid_t tid, struct dep_why *why)
 				  dep_plan_fits(&a->started->space, a->t, &a->base, why);
 	if (err)
 		return err;
-	return dep_vdso_call(a->mem, &a->started->space) ? 0 :
-	       dep_inject_error(why, ENOTSUP, "Process %d has no vdso.", pid);
+	return check_vdso(a, why);
 }
 
 int dep_running_begin(struct dep_attaching *a, const struct dep_target *t, pid_t pid, int proc,

@@ -48,6 +48,8 @@ int dep_address_space_read(struct dep_address_space *s, pid_t pid, int proc, u64
 /** dep_address_space_read_used() - dep_address_space_read() for a process that has run */
 int dep_address_space_read_used(struct dep_address_space *s, pid_t pid, int proc,
 				struct dep_why *why);
+/* -EAGAIN, and the reason: the process is in the middle of an execve. */
+int dep_executes(pid_t pid, struct dep_why *why);
 /** dep_address_space_read_again() - read again what can change: mappings and limits */
 int dep_address_space_read_again(struct dep_address_space *s, pid_t pid, int proc,
 				 struct dep_why *why);

@@ -517,6 +517,50 @@ static void test_vdso_room(void **state)
 	close(mem);
 }
 
+static void copy_proc(int dir, const char *name)
+{
+	static char buf[1 << 20];
+	char path[64];
+	size_t n = 0;
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while ((got = read(fd, buf + n, sizeof(buf) - n)) > 0)
+		n += (size_t)got;
+	close(fd);
+	fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, buf, n), n);
+	close(fd);
+}
+
+/* In the middle of an execve the auxiliary vector is empty. */
+static void test_middle_of_execve(void **state)
+{
+	static const char *const files[] = { "maps", "stat", "limits", "auxv" };
+	char name[] = "/tmp/adept-test.XXXXXX";
+	struct dep_address_space s;
+	struct dep_why why;
+	int dir, i;
+
+	(void)state;
+	assert_non_null(mkdtemp(name));
+	dir = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (i = 0; i < 4; i++)
+		copy_proc(dir, files[i]);
+	assert_int_equal(dep_address_space_read_used(&s, getpid(), dir, &why), 0);
+	assert_true(s.vdso && s.vdso_size);
+	dep_address_space_free(&s);
+	close(openat(dir, "auxv", O_WRONLY | O_TRUNC | O_CLOEXEC));
+	assert_int_equal(dep_address_space_read_used(&s, getpid(), dir, &why), -EAGAIN);
+	assert_non_null(strstr(why.text, "executes another program; try again"));
+	for (i = 0; i < 4; i++)
+		unlinkat(dir, files[i], 0);
+	close(dir);
+	rmdir(name);
+}
+
 /* A file with @count sections.  The last one has the name at @name of "\0__rseq_cs". */
 static int file_with_section(unsigned int name, unsigned int count)
 {
@@ -569,6 +613,7 @@ int test_inject_take(void)
 		cmocka_unit_test(test_absent_page),
 		cmocka_unit_test(test_killed),
 		cmocka_unit_test(test_vdso_room),
+		cmocka_unit_test(test_middle_of_execve),
 		cmocka_unit_test(test_rseq_section),
 	};
 
