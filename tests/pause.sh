@@ -117,6 +117,22 @@ detach || fail "late: $(cat err)"
 go_on
 over "a call that goes on in the pause"
 
+# The same, but the recording is ended before that.
+begin late
+reached late
+attach $pid
+go_on
+reached late
+"$DEPCTL" pause -q $pid 2>pause.err || fail "late: $(cat pause.err)"
+detach && pass "Ctrl-C while a thread has not come to the pause" || fail "late: $(cat err)"
+is_native $pid && pass "then the engine is gone" || fail "late: the engine is still mapped"
+reached late
+go_on
+reached late
+go_on
+over "the thread has not noticed"
+good store && pass "its store is good" || fail "late: $(tail -n 1 verify.out)"
+
 # ---- paused and resumed all the time ----
 # cycle PROGRAM PATTERN SECONDS
 cycle() {

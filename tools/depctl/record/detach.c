@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The end of a recording that began with an attach: detach from all processes of the session. */
+#include <errno.h>
 #include <stdint.h>
 
 #include "tools/depctl/depctl.h"
@@ -25,39 +26,63 @@ static void report(const struct record_options *o, pid_t pid, const struct dep_d
 		     "recording without waiting for them", d->late);
 }
 
-/* Detach from those processes that are recorded now.  Return: how many there were. */
-static int detach_all(const struct record_launch *l, const struct record_options *o, int *failed)
+/** struct result - what happened to the processes of a session */
+struct result {
+	int done, failed, waiting;
+};
+
+/* Detach from process @pid in slot @i, which is recorded or paused. */
+static void detach(const struct record_launch *l, const struct record_options *o, uint32_t i,
+		   pid_t pid, struct result *r)
 {
 	struct dep_detached d;
 	struct dep_why why;
-	int found = 0;
-	uint32_t i;
-	pid_t pid;
+	int err = dep_detach(&l->target, i, pid, &d, &why);
 
-	for (i = 0; i < slots_used(l); i++) {
-		pid = slot_pid(l, i);
-		if (slot_state(l, i) != ADEPT_SLOT_LIVE ||
-		    (slot_leave(l, i) != ADEPT_LEAVE_NONE && !dep_is_paused(&l->target, i)))
-			continue;
-		found++;
-		if (!dep_detach(&l->target, i, pid, &d, &why)) {
-			report(o, pid, &d);
-			/* Its slot remains in use, so the collector must not wait for its end. */
-			*failed += d.mapped;
-		} else if (slot_state(l, i) == ADEPT_SLOT_LIVE) {
-			warn("%s  Process %d stays under the engine, unrecorded.", why.text, pid);
-			++*failed;
-		}
+	if (!err) {
+		report(o, pid, &d);
+		r->done++;
+		/* Its slot remains in use, so the collector must not wait for its end. */
+		r->failed += d.mapped;
+	} else if (slot_state(l, i) != ADEPT_SLOT_LIVE) {
+		r->done++;
+	} else if (err == -EAGAIN && dep_is_paused(&l->target, i)) {
+		r->waiting++;
+	} else {
+		warn("%s  Process %d stays under the engine, unrecorded.", why.text, pid);
+		r->failed++;
 	}
-	return found;
 }
 
-int record_detach(const struct record_launch *l, const struct record_options *o)
+/* Detach from those processes that are recorded now. */
+static void detach_all(const struct record_launch *l, const struct record_options *o,
+		       struct result *r)
 {
-	int failed = 0;
+	uint32_t i, leave;
+
+	r->done = r->waiting = 0;
+	for (i = 0; i < slots_used(l); i++) {
+		leave = slot_leave(l, i);
+		if (slot_state(l, i) != ADEPT_SLOT_LIVE)
+			continue;
+		if (leave == ADEPT_LEAVE_NONE || dep_is_paused(&l->target, i))
+			detach(l, o, i, slot_pid(l, i), r);
+		else if (slot_at(l, i)->pausing && leave != ADEPT_LEAVE_LEFT)
+			r->waiting++;
+	}
+}
+
+int record_detach(const struct record_launch *l, const struct record_options *o, bool *waits)
+{
+	struct result r = { 0 };
 
 	/* A process can have forked, or executed another program, before it was detached from. */
-	while (detach_all(l, o, &failed) && !failed)
-		;
-	return failed;
+	do
+		detach_all(l, o, &r);
+	while (r.done && !r.failed);
+	if (r.waiting && !*waits && !o->quiet)
+		warn("waiting for threads of a paused process to return from their system calls; "
+		     "Ctrl-C ends the recording without waiting for them");
+	*waits = r.waiting && !r.failed;
+	return r.failed;
 }

@@ -189,10 +189,12 @@ bool record_aslr(const struct record_options *o);
 void report_detached(pid_t pid, const struct dep_detached *d, bool quiet);
 /**
  * record_detach() - after an attach, detach from all processes of the session
+ * @waits: false at first; receives whether to call it again later: a pause of --burst has begun,
+ *	and waits for threads in system calls
  *
  * Return: how many could not be detached from, after a message for each.
  */
-int record_detach(const struct record_launch *l, const struct record_options *o);
+int record_detach(const struct record_launch *l, const struct record_options *o, bool *waits);
 
 /* ---- summary.c ---- */
 

@@ -378,12 +378,17 @@ static bool is_stopped(struct remote *r)
 static void detach(struct remote *r)
 {
 	r->detaching = true;
-	r->failed = record_detach(&r->launch, r->o);
+	r->failed = record_detach(&r->launch, r->o, &r->waits);
 }
 
 /* Is depd to stop the session now, although there are recorded processes? */
 static bool is_to_end(struct remote *r)
 {
+	if (r->waits) {
+		r->failed = record_detach(&r->launch, r->o, &r->waits);
+		if (r->failed)
+			return true;
+	}
 	if (!is_stopped(r))
 		return false;
 	if (!r->o->pid || has_left(r))
