@@ -191,8 +191,22 @@ if [ "$(id -u)" = 0 ] && have setpriv; then
 	sleep 30 &
 	pid=$!
 	setpriv --reuid=65534 --clear-groups "$DEPCTL" attach --dry $pid >out 2>err
-	grep -q "belongs to another user" err && pass "a process of another user" ||
-		fail "a process of another user: $(cat err)"
+	grep -q "belongs to another user.*CAP_SYS_PTRACE.*number 0\.$" err &&
+		pass "a process of another user" || fail "a process of another user: $(cat err)"
+	lacks="setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace"
+	$lacks "$DEPCTL" attach --dry $pid >out 2>err
+	grep -q "capabilities that depctl lacks: CAP_SYS_PTRACE; run" err &&
+		pass "a capability that depctl lacks is named" || fail "$(cat err)"
+	$lacks "$DEPCTL" attach --alone -o store $pid >out 2>err
+	grep -q "capabilities that depctl lacks: CAP_SYS_PTRACE; run" err &&
+		pass "also by an attach" || fail "$(cat err)"
+	kill $pid
+	setpriv --reuid=65534 --clear-groups sleep 30 &
+	pid=$!
+	wait_for 10 grep -q "^Name:.*sleep" /proc/$pid/status
+	$lacks "$DEPCTL" attach --dry $pid >out 2>err
+	grep -q "belongs to another user.*CAP_SYS_PTRACE.*number 65534\.$" err &&
+		pass "another user's process, without this capability" || fail "$(cat err)"
 	kill $pid
 	cgroup=/sys/fs/cgroup/adept-test-$$
 	if [ -f /sys/fs/cgroup/cgroup.controllers ] && mkdir "$cgroup" 2>/dev/null; then

@@ -157,6 +157,15 @@ bool late_first(struct scan *s, struct dep_attaching *a);
 /** late_undo() - with the int3 instructions gone: let threads go on that have met them */
 void late_undo(struct scan *s, const struct dep_attaching *a);
 
+/* ---- capabilities.c ---- */
+
+/** capability_to_trace() - has the caller CAP_SYS_PTRACE? */
+bool capability_to_trace(void);
+/** capabilities_missing() - those of the mask @of that the caller has not */
+u64 capabilities_missing(u64 of);
+/** capabilities_name() - write their names to @text, as many as fit in @size bytes, at least 64 */
+void capabilities_name(u64 set, char *text, size_t size);
+
 /* ---- refuse.c ---- */
 
 /**

@@ -22,6 +22,7 @@ struct facts {
 	long tracer, threads, parent;
 	unsigned long flags;
 	unsigned int seccomp, uid[2];
+	unsigned long long permitted;	/* capabilities */
 };
 
 static bool read_stat(int proc, struct facts *f)
@@ -52,6 +53,7 @@ static bool read_status(int proc, const char *name, struct facts *f)
 		sscanf(line, "PPid: %ld", &f->parent);
 		sscanf(line, "Seccomp: %u", &f->seccomp);
 		sscanf(line, "Uid: %u %u", &f->uid[0], &f->uid[1]);
+		sscanf(line, "CapPrm: %llx", &f->permitted);
 	}
 	fclose(file);
 	return true;
@@ -310,13 +312,72 @@ static long yama_scope(void)
 	return scope;
 }
 
+/* The capability CAP_SYS_PTRACE is missing. */
+static int needs_ptrace(pid_t pid, const char *reason, struct dep_why *why)
+{
+	const char *how = geteuid() ? "run depctl as root" :
+			  "root has lost it, as in a container, which can be started with it, for "
+			  "example by docker run --cap-add=SYS_PTRACE";
+
+	return dep_inject_error(why, EPERM, "Process %d %s; to attach to it takes the capability "
+				"CAP_SYS_PTRACE: %s.", pid, reason, how);
+}
+
+static int restricted_by_yama(pid_t pid, long scope, struct dep_why *why)
+{
+	char reason[96];
+
+	if (scope >= 3)
+		return dep_inject_error(why, EPERM, "The system lets nobody attach to processes "
+					"until it is started again (kernel.yama.ptrace_scope is "
+					"%ld).", scope);
+	snprintf(reason, sizeof(reason), "is no child of depctl, and kernel.yama.ptrace_scope is "
+		 "%ld", scope);
+	return needs_ptrace(pid, reason, why);
+}
+
+static int has_more(pid_t pid, u64 missing, struct dep_why *why)
+{
+	char text[160];
+
+	capabilities_name(missing, text, sizeof(text));
+	return dep_inject_error(why, EPERM, "Process %d has capabilities that depctl lacks: %s; "
+				"run depctl with the same ones.", pid, text);
+}
+
+/* The kernel has refused to let the caller trace process @pid with these facts. */
+static int refuse_rights(pid_t pid, int proc, const struct facts *f, struct dep_why *why)
+{
+	u64 missing = capabilities_missing(f->permitted);
+	struct stat st;
+
+	if (!capability_to_trace()) {
+		if (f->uid[0] != getuid())
+			return dep_inject_error(why, EPERM, "Process %d belongs to another user, "
+						"and depctl lacks the capability CAP_SYS_PTRACE: "
+						"run depctl as the user with the number %u.", pid,
+						f->uid[0]);
+		if (missing)
+			return has_more(pid, missing, why);
+		/* The files of a process that is not dumpable belong to root. */
+		if (!fstat(proc, &st) && st.st_uid != f->uid[1])
+			return needs_ptrace(pid, "is protected from being traced, as it has or had "
+					    "privileges or called prctl(PR_SET_DUMPABLE)", why);
+	}
+	if (yama_scope() >= 3 || (yama_scope() > 0 && !capability_to_trace()))
+		return restricted_by_yama(pid, yama_scope(), why);
+	/* EAGAIN: a tracer may just have left it, or it executes another program. */
+	return dep_inject_error(why, EAGAIN,
+				"Process %d cannot be traced: it is in another user namespace, or "
+				"a security module forbids it.", pid);
+}
+
 int refuse_seize(const struct scan *s, pid_t tid, int err, struct dep_why *why)
 {
 	struct dep_attach_thread now;
 	struct facts f = { 0 };
 	pid_t pid = s->pid;
 	char name[48];
-	struct stat st;
 
 	snprintf(name, sizeof(name), "task/%d/status", tid);
 	if (err == ESRCH)
@@ -330,22 +391,5 @@ int refuse_seize(const struct scan *s, pid_t tid, int err, struct dep_why *why)
 					strerror(err));
 	if (f.tracer)
 		return traced(pid, f.tracer, why);
-	if (f.uid[0] != getuid())
-		return dep_inject_error(why, EPERM,
-					"Process %d belongs to another user; root may attach to "
-					"it.", pid);
-	/* The files of a process that is not dumpable belong to root. */
-	if (!fstat(s->proc, &st) && st.st_uid != f.uid[1])
-		return dep_inject_error(why, EPERM,
-					"Process %d is protected from being traced, as it has or "
-					"had privileges or called prctl(PR_SET_DUMPABLE); root "
-					"may attach to it.", pid);
-	if (yama_scope() > 0)
-		return dep_inject_error(why, EPERM,
-					"The system lets only root attach to running processes "
-					"(kernel.yama.ptrace_scope is %ld).", yama_scope());
-	/* EAGAIN: a tracer may just have left it, or it executes another program. */
-	return dep_inject_error(why, EAGAIN,
-				"Process %d cannot be traced: it has more privileges, is in "
-				"another user namespace, or a security module forbids it.", pid);
+	return refuse_rights(pid, s->proc, &f, why);
 }
