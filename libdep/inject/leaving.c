@@ -466,8 +466,9 @@ static bool has_limits(const struct dep_leaving *l)
 {
 	struct rlimit space, data;
 
-	return prlimit(l->pid, RLIMIT_AS, NULL, &space) || prlimit(l->pid, RLIMIT_DATA, NULL, &data) ||
-	       space.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY;
+	if (prlimit(l->pid, RLIMIT_AS, NULL, &space) || prlimit(l->pid, RLIMIT_DATA, NULL, &data))
+		return true;
+	return space.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY;
 }
 
 int dep_leaving_unmap(struct dep_leaving *l)

@@ -449,8 +449,9 @@ int main(int argc, char **argv)
 	static const struct test_case cases[] = {
 		{ "pending", case_pending }, { "jump", case_jump }, { "once", case_once },
 		{ "late", case_late }, { "eintr", case_eintr }, { "code", case_code },
-		{ "descriptors", case_descriptors }, { "vfork", case_vfork }, { "forks", case_forks }, { "tsc", case_tsc },
-		{ "first", case_first }, { "later", case_later },
+		{ "descriptors", case_descriptors }, { "vfork", case_vfork },
+		{ "forks", case_forks }, { "tsc", case_tsc }, { "first", case_first },
+		{ "later", case_later },
 		{ "altstack", case_altstack }, { "autodisarm", case_autodisarm },
 	};
 

@@ -13,7 +13,7 @@
 /** tsc_permit() - permit the calling thread to read it.  Return: 1 if it was forbidden */
 u32 tsc_permit(void);
 
-/** tsc_give_back() - forbid it again if the program has forbidden it, before the thread runs natively */
+/** tsc_give_back() - before the thread runs natively: forbid it again if the program has done so */
 void tsc_give_back(u32 forbidden);
 /** tsc_take_again() - undo tsc_give_back() */
 void tsc_take_again(u32 forbidden);
