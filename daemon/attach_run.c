@@ -98,6 +98,8 @@ static int begin(struct depd *d, const struct options *o)
 		log_msg(LOG_ERR, 0, "%s", why);
 		return ret;
 	}
+	/* The only session may keep as much as its user wants. */
+	d->config.max_last = UINT64_MAX;
 	ret = core_prepare(d, &kept, &nkept);
 	if (ret)
 		return ret;
@@ -150,7 +152,7 @@ static pid_t fork_away(void)
 static int become_depctl(const char *depctl, const struct depd *d, const struct options *o)
 {
 	char socket[sizeof(d->rundir) + 16], pid[16];
-	const char *argv[10] = { "depctl", "attach", "--socket", socket };
+	const char *argv[12] = { "depctl", "attach", "--socket", socket };
 	int n = 4;
 
 	snprintf(socket, sizeof(socket), "%s/depd.sock", d->rundir);
@@ -162,6 +164,10 @@ static int become_depctl(const char *depctl, const struct depd *d, const struct 
 	if (o->children) {
 		argv[n++] = "--children";
 		argv[n++] = o->children;
+	}
+	if (o->last) {
+		argv[n++] = "--last";
+		argv[n++] = o->last;
 	}
 	argv[n++] = pid;
 	execv(depctl, (char *const *)argv);

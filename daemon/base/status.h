@@ -55,6 +55,12 @@ struct session_info {
 	uint64_t null_bytes;
 	uint64_t lag_chunks, lag_bytes;	/* published by programs and not stored yet */
 	uint64_t waiting_threads;	/* threads that wait for a free chunk in their ring */
+	/*
+	 * Of a session that keeps only its newest part: the bounds (bytes 0: it keeps all; ns 0:
+	 * none), bytes in memory, and, when it has ended, bytes dropped and the time at the end of
+	 * which nothing was dropped
+	 */
+	uint64_t last_max_bytes, last_max_ns, last_bytes, last_dropped, last_kept_ns;
 	int exit_status;	/* status of the first process, see wait(2); -1: unknown */
 	struct dep_loss loss;	/* data lost so far */
 };

@@ -65,6 +65,10 @@ struct control_ops {
 	 * session file's descriptor, which the caller closes */
 	int (*open)(void *arg, const struct peer *peer, const struct request *r, uint32_t *id,
 		    int *fd, char *why);
+	/** @snapshot: begin a snapshot of the session, found as by @open; *fd receives a socket for
+	 * its result, which the caller closes, *store the path of its store */
+	int (*snapshot)(void *arg, const struct peer *peer, const struct request *r, int *fd,
+			const char **store, char *why);
 	int (*launched)(void *arg, const struct peer *peer, const struct request *r, char *why);
 	int (*ended)(void *arg, const struct peer *peer, const struct request *r, char *why);
 	int (*stop)(void *arg, const struct peer *peer, const struct request *r, char *why);

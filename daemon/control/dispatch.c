@@ -254,6 +254,31 @@ static void handle_open(struct client *cl, const struct request *r)
 	client_refuse(cl, ret, *why ? why : NULL);
 }
 
+/* Begin a snapshot; its result comes later, on the socket in the response. */
+static void handle_snapshot(struct client *cl, const struct request *r)
+{
+	const struct control_ops *ops = &cl->control->ops;
+	char why[CONTROL_WHY] = "";
+	const char *store = "";
+	struct strbuf t = { 0 };
+	int fd = -1, ret;
+
+	ret = ops->snapshot(ops->arg, &cl->peer, r, &fd, &store, why);
+	if (!ret) {
+		response_begin(&t);
+		strbuf_u64(&t, "descriptors", 1);
+		strbuf_string(&t, "store", store);
+		response_end(&t);
+		ret = client_send_fds(cl, &t, &fd, 1);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (!ret)
+		return;
+	free(strbuf_take(&t));
+	client_refuse(cl, ret, *why ? why : NULL);
+}
+
 /* ---- requests that start recording or change depd ---- */
 
 /* Reserve room for one more entry in cl->made. */
@@ -365,6 +390,9 @@ static void handle_request(struct client *cl, const struct request *r)
 		break;
 	case REQUEST_OPEN:
 		handle_open(cl, r);
+		break;
+	case REQUEST_SNAPSHOT:
+		handle_snapshot(cl, r);
 		break;
 	case REQUEST_RECORD:
 		handle_record(cl, r);

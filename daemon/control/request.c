@@ -51,14 +51,15 @@ struct parse {
 static const struct field fields[] = {
 	{ "v", KIND_KNOWN, 0, 0, 0, ALL, ALL },
 	{ "op", KIND_KNOWN, 0, 0, 0, ALL, ALL },
-	{ "session", KIND_U32, AT(session), 1, UINT32_MAX, WITH_SESSION | OP(OPEN),
-	  WITH_SESSION },
+	{ "session", KIND_U32, AT(session), 1, UINT32_MAX,
+	  WITH_SESSION | OP(OPEN) | OP(SNAPSHOT), WITH_SESSION },
 	{ "argv", KIND_ARGV, 0, 0, 0, OP(RECORD), OP(RECORD) },
 	{ "cwd", KIND_PATH, AT(cwd), 0, PATH_MAX, OP(RECORD), OP(RECORD) },
-	{ "store", KIND_PATH, AT(store), 0, PATH_MAX, OP(RECORD), 0 },
+	{ "store", KIND_PATH, AT(store), 0, PATH_MAX, OP(RECORD) | OP(SNAPSHOT), 0 },
 	{ "options", KIND_OPTIONS, 0, 0, 0, OP(RECORD), 0 },
 	{ "attach", KIND_BOOL, AT(attach), 0, 0, OP(RECORD), 0 },
-	{ "pid", KIND_INT, AT(pid), 1, PID_MAX, OP(LAUNCHED) | OP(OPEN), OP(LAUNCHED) },
+	{ "pid", KIND_INT, AT(pid), 1, PID_MAX, OP(LAUNCHED) | OP(OPEN) | OP(SNAPSHOT),
+	  OP(LAUNCHED) },
 	{ "native", KIND_BOOL, AT(native), 0, 0, OP(LAUNCHED), 0 },
 	{ "privileged", KIND_BOOL, AT(privileged), 0, 0, OP(LAUNCHED), 0 },
 	{ "why", KIND_TEXT, AT(why), 0, REQUEST_WHY_MAX, OP(LAUNCHED), 0 },
@@ -85,6 +86,8 @@ static const struct field options[] = {
 	{ "log_memory", KIND_FLAG, 0, 0, ADEPT_S_LOG(ADEPT_LOG_MEMORY), ALL, 0 },
 	{ "ring_size", KIND_U64, AT(ring_size), DEP_RING_MIN, DEP_RING_MAX, ALL, 0 },
 	{ "max_size", KIND_U64, AT(max_size), 1, WHOLE_MAX, ALL, 0 },
+	{ "last_bytes", KIND_U64, AT(last_bytes), DEP_RING_MIN, WHOLE_MAX, ALL, 0 },
+	{ "last_ns", KIND_U64, AT(last_ns), 1, WHOLE_MAX, ALL, 0 },
 	{ "level", KIND_INT, AT(level), 1, 19, ALL, 0 },
 	{ "aslr", KIND_BOOL, AT(aslr), 0, 0, ALL, 0 },
 	{ "transport", KIND_TRANSPORT, 0, 0, 0, ALL, 0 },
@@ -98,7 +101,7 @@ static const char *const op_names[REQUEST_OPS] = {
 	[REQUEST_ENDED] = "ended", [REQUEST_WATCH] = "watch", [REQUEST_STOP] = "stop",
 	[REQUEST_FOLLOW] = "follow", [REQUEST_OPEN] = "open",
 	[REQUEST_POLICY] = "policy", [REQUEST_RELOAD] = "reload",
-	[REQUEST_USERS] = "users",
+	[REQUEST_USERS] = "users", [REQUEST_SNAPSHOT] = "snapshot",
 };
 
 const char *request_op_name(enum request_op op)
@@ -314,23 +317,33 @@ static int take_op(struct parse *p, const cJSON *o)
 		}
 	}
 	return refuse(p, -EINVAL, "the field op must be one of status, sessions, record, launched, "
-		      "ended, watch, follow, open, stop, policy, reload and users");
+		      "ended, watch, follow, open, stop, snapshot, policy, reload and users");
 }
 
-/* Check conditions that concern several fields. */
-static int check_whole(struct parse *p)
+/* Check what a window excludes: it is in memory, has chunks of shared memory, and a store. */
+static int check_last(struct parse *p)
+{
+	struct request *r = p->r;
+	uint64_t ring = r->ring_size ? r->ring_size : DEP_RING_DEFAULT;
+
+	if (r->last_ns && !r->last_bytes)
+		r->last_bytes = REQUEST_LAST;
+	if (!r->last_bytes)
+		return 0;
+	if (r->max_size || !r->store || r->flags & (ADEPT_S_NULL | ADEPT_S_NO_RECORD) ||
+	    r->transport == REQUEST_KMOD)
+		return refuse(p, -EINVAL, "last_bytes needs a store, and excludes max_size, null, "
+			      "no_record and the transport kmod");
+	if (r->last_bytes < ring)
+		return refuse(p, -EINVAL, "last_bytes is less than the ring of one thread, which "
+			      "has %llu bytes", (unsigned long long)ring);
+	return 0;
+}
+
+static int check_record(struct parse *p)
 {
 	const struct request *r = p->r;
 
-	if (r->op == REQUEST_LAUNCHED && r->why && !r->native)
-		return refuse(p, -EINVAL, "the field why is allowed only if native is true");
-	if (r->op == REQUEST_LAUNCHED && r->privileged && !r->native)
-		return refuse(p, -EINVAL, "the field privileged may be true only if native is "
-			      "true");
-	if (r->op == REQUEST_OPEN && !r->session == !r->pid)
-		return refuse(p, -EINVAL, "open needs either the field session or the field pid");
-	if (r->op != REQUEST_RECORD)
-		return 0;
 	if (r->attach && r->transport == REQUEST_KMOD)
 		return refuse(p, -EINVAL, "attach needs rings in shared memory: the transport kmod "
 			      "is not allowed with it");
@@ -344,7 +357,23 @@ static int check_whole(struct parse *p)
 			      "'no_record' or 'null'");
 	if (r->shared && !r->store)
 		return refuse(p, -EINVAL, "the field share needs a store");
-	return 0;
+	return check_last(p);
+}
+
+/* Check conditions that concern several fields. */
+static int check_whole(struct parse *p)
+{
+	const struct request *r = p->r;
+
+	if (r->op == REQUEST_LAUNCHED && r->why && !r->native)
+		return refuse(p, -EINVAL, "the field why is allowed only if native is true");
+	if (r->op == REQUEST_LAUNCHED && r->privileged && !r->native)
+		return refuse(p, -EINVAL, "the field privileged may be true only if native is "
+			      "true");
+	if ((r->op == REQUEST_OPEN || r->op == REQUEST_SNAPSHOT) && !r->session == !r->pid)
+		return refuse(p, -EINVAL, "%s needs either the field session or the field pid",
+			      request_op_name(r->op));
+	return r->op == REQUEST_RECORD ? check_record(p) : 0;
 }
 
 static int take_request(struct parse *p, const cJSON *o)

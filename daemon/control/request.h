@@ -14,6 +14,7 @@
 #define DEPD_LINE_MAX	(256u << 10)	/* limit of a request in bytes, with newline */
 #define REQUEST_ARGC_MAX 16384
 #define REQUEST_WHY_MAX	1024		/* limit of request.why in bytes, with NUL */
+#define REQUEST_LAST	(256ull << 20)	/* request.last_bytes if only last_ns is given */
 
 enum request_op {
 	REQUEST_STATUS,		/* status of depd */
@@ -25,6 +26,7 @@ enum request_op {
 	REQUEST_FOLLOW,		/* as WATCH, and send the session file as a read-only descriptor */
 	REQUEST_OPEN,		/* send the session file, so that the client can detach */
 	REQUEST_STOP,		/* stop recording; the programs continue */
+	REQUEST_SNAPSHOT,	/* store what a session with last_bytes has; it goes on */
 	REQUEST_POLICY,		/* list the rules and their counters */
 	REQUEST_RELOAD,		/* read the configuration again */
 	REQUEST_USERS,		/* list the accounts of users; root's depd only */
@@ -36,23 +38,29 @@ enum request_transport { REQUEST_AUTO, REQUEST_KMOD, REQUEST_SHM };
 /** struct request - a parsed and checked request; owns its strings */
 struct request {
 	enum request_op op;
-	/* session id, for LAUNCHED, ENDED, WATCH, FOLLOW, STOP, and for OPEN if @pid is 0 */
+	/*
+	 * session id, for LAUNCHED, ENDED, WATCH, FOLLOW, STOP, and for OPEN and SNAPSHOT if @pid
+	 * is 0
+	 */
 	uint32_t session;
 	/* RECORD */
 	char **argv;
 	int argc;
 	char *cwd;		/* working directory, absolute */
-	char *store;		/* absolute path; NULL: nothing is stored (no_record or null) */
+	/* absolute path; NULL: nothing is stored (no_record or null); also for SNAPSHOT */
+	char *store;
 	uint32_t flags;		/* ADEPT_S_..: flags of the session, from the options */
 	/* size of a ring, limit of the store's size; bytes; 0: default, no limit */
 	uint64_t ring_size, max_size;
+	/* keep only the newest part of this size, and of this age if not 0; 0: keep all */
+	uint64_t last_bytes, last_ns;
 	int level;		/* compression level; 0: default */
 	bool aslr;		/* keep address space randomisation enabled */
 	enum request_transport transport;
 	bool shared;		/* @group gets read access to the store */
 	uint32_t group;
 	bool attach;		/* the first process runs already */
-	/* LAUNCHED, OPEN */
+	/* LAUNCHED, OPEN, SNAPSHOT */
 	pid_t pid;
 	/* LAUNCHED */
 	bool privileged;	/* @native is true because the program raises privileges */

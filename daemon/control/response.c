@@ -105,6 +105,21 @@ static void put_attach(struct strbuf *t, const struct session_info *s)
 	strbuf_close(t, '}');
 }
 
+static void put_last(struct strbuf *t, const struct session_info *s)
+{
+	if (!s->last_max_bytes) {
+		strbuf_string(t, "last", NULL);
+		return;
+	}
+	strbuf_open(t, "last", '{');
+	strbuf_u64(t, "max_bytes", s->last_max_bytes);
+	strbuf_u64(t, "max_ns", s->last_max_ns);
+	strbuf_u64(t, "bytes", s->last_bytes);
+	strbuf_u64(t, "dropped_bytes", s->last_dropped);
+	strbuf_u64(t, "kept_ns", s->last_kept_ns);
+	strbuf_close(t, '}');
+}
+
 static void put_lag(struct strbuf *t, uint64_t chunks, uint64_t bytes)
 {
 	strbuf_open(t, "lag", '{');
@@ -128,6 +143,7 @@ void response_session(struct strbuf *t, const char *key, const struct session_in
 	strbuf_string(t, "error", s->error);
 	strbuf_bool(t, "is_adopted", s->adopted);
 	put_attach(t, s);
+	put_last(t, s);
 	put_time(t, "start_realtime_ns", s->start_realtime_ns);
 	strbuf_u64(t, "age_ns", s->age_ns);
 	strbuf_u64(t, "process_count", s->processes);

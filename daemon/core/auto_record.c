@@ -58,6 +58,7 @@ int rules_attach(struct depd *d, const struct rules_config *r, char *why)
 	struct session_config w = {
 		.owner = d->self, .argv = argv, .argc = 1, .rule = r->rule, .store = path,
 		.flags = r->flags, .ring_size = r->ring_size, .max_size = r->max_size,
+		.last_bytes = r->last_bytes, .last_ns = r->last_ns,
 		.level = r->level, .aslr = true, .transport = r->transport,
 		.shared = r->shared, .group = r->group,
 	};
@@ -126,7 +127,8 @@ static int attach(struct depd *d, const struct pending_exec *e, const struct pol
 		.pid = e->pid, .uid = e->p.uid, .start_ns = e->start_ns,
 		.rule = r->name, .comm = e->p.comm, .path = e->p.path,
 		.dir = r->store ? r->store : d->config.store, .flags = r->flags,
-		.ring_size = r->ring_size, .max_size = r->max_size, .level = r->level,
+		.ring_size = r->ring_size, .max_size = r->max_size,
+		.last_bytes = r->last_bytes, .last_ns = r->last_ns, .level = r->level,
 		.transport = r->transport, .shared = r->shared, .group = r->group,
 	};
 

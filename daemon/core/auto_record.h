@@ -13,7 +13,7 @@ struct rules_config {
 	const char *rule, *comm, *path, *dir;	/* @dir: directory of the store */
 	uint32_t seq;		/* number of the front's request, for the answer; 0: no front */
 	uint32_t flags;
-	uint64_t ring_size, max_size;
+	uint64_t ring_size, max_size, last_bytes, last_ns;
 	int level;
 	enum request_transport transport;
 	bool shared;		/* @group gets read access to the store */

@@ -16,6 +16,7 @@
 #include "reload.h"
 #include "daemon/pending/exec_watch.h"
 #include "daemon/sessions/session.h"
+#include "daemon/sessions/snapshot.h"
 
 static void add_open_sessions(struct depd *d, struct depd_info *out)
 {
@@ -170,6 +171,7 @@ static int record(void *arg, const struct peer *peer, const struct request *r, u
 	struct session_config w = {
 		.argv = r->argv, .argc = r->argc, .cwd = r->cwd, .store = r->store,
 		.flags = r->flags, .ring_size = r->ring_size, .max_size = r->max_size,
+		.last_bytes = r->last_bytes, .last_ns = r->last_ns,
 		.level = r->level, .aslr = r->aslr, .attach = r->attach,
 		/* The module's rings were never tested with an attach. */
 		.transport = r->attach ? REQUEST_SHM : r->transport,
@@ -262,30 +264,49 @@ static int check_control(const struct session *s, const struct peer *peer, char 
 	return ret ? ret : -EPERM;
 }
 
-static int open_session(void *arg, const struct peer *peer, const struct request *r, uint32_t *id,
-			int *fd, char *why)
+/* Find the session of @r, which @peer has all rights to control.  Return: 0 or a negative errno. */
+static int session_to_control(struct depd *d, const struct peer *peer, const struct request *r,
+			      struct session **out, char *why)
 {
 	struct session *s;
-	int ret;
 
 	if (!in_our_pid_namespace(peer)) {
 		snprintf(why, CONTROL_WHY, "this depd is in another pid namespace than depctl");
 		return -EXDEV;
 	}
-	s = r->pid ? session_of_process(arg, peer, r->pid, why) :
-		     own_session(arg, peer, r->session, why);
+	s = r->pid ? session_of_process(d, peer, r->pid, why) :
+		     own_session(d, peer, r->session, why);
 	if (!s)
 		return -ENOENT;
 	if (s->state == SESSION_ENDED) {
 		snprintf(why, CONTROL_WHY, "session %u has ended", s->id);
 		return -EALREADY;
 	}
-	ret = check_control(s, peer, why);
+	*out = s;
+	return check_control(s, peer, why);
+}
+
+static int open_session(void *arg, const struct peer *peer, const struct request *r, uint32_t *id,
+			int *fd, char *why)
+{
+	struct session *s;
+	int ret = session_to_control(arg, peer, r, &s, why);
+
 	if (ret)
 		return ret;
 	*id = s->id;
 	*fd = fcntl(s->ring.fd, F_DUPFD_CLOEXEC, 3);
 	return *fd < 0 ? -errno : 0;
+}
+
+/* Of a session that the client may control: its store has the memory of the session's processes. */
+static int snapshot(void *arg, const struct peer *peer, const struct request *r, int *fd,
+		    const char **store, char *why)
+{
+	struct session *s;
+	int ret = session_to_control(arg, peer, r, &s, why);
+
+	return ret ? ret : snapshot_ask(s, r->store, fd, store, why);
 }
 
 static int launched(void *arg, const struct peer *peer, const struct request *r, char *why)
@@ -366,7 +387,7 @@ struct control_ops ops_of(struct depd *d)
 	return (struct control_ops){
 		.info = info, .session = nth_session, .account = account,
 		.find = find, .record = record,
-		.follow = follow, .open = open_session,
+		.follow = follow, .open = open_session, .snapshot = snapshot,
 		.launched = launched, .ended = ended, .stop = stop, .reload = reload,
 		.policy_text = policy_text, .gone = gone, .arg = d,
 	};

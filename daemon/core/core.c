@@ -82,6 +82,17 @@ static bool is_over(const struct depd *d, uint32_t open)
 	return requests || loop_now() - d->start_ns > FIRST_CLIENT_NS;
 }
 
+/* Is there a session that keeps its newest part in memory, so that no other depd can adopt it? */
+static bool has_windows(const struct depd *d)
+{
+	const struct session *s;
+
+	for (s = d->sessions; s; s = s->next)
+		if (s->last_bytes && s->state != SESSION_ENDED)
+			return true;
+	return false;
+}
+
 static void alive_due(struct loop_timer *t)
 {
 	struct depd *d = (struct depd *)((char *)t - offsetof(struct depd, alive));
@@ -101,7 +112,7 @@ static void alive_due(struct loop_timer *t)
 		return;
 	}
 	notify_extend(SHUTDOWN_NS);
-	if (!open)
+	if (!open || (d->handing_over && !has_windows(d)))
 		loop_end(d->loop);
 }
 
@@ -128,6 +139,19 @@ void core_hand_over(struct depd *d)
 	loop_end(d->loop);
 }
 
+/* End the sessions that cannot be handed over, and then hand over the others. */
+static void end_windows(struct depd *d)
+{
+	struct session *s;
+
+	exit_status = EXIT_HAND_OVER;
+	d->shutting_down = d->handing_over = true;
+	for (s = d->sessions; s; s = s->next)
+		if (s->last_bytes)
+			session_end(s, DEP_CLOSE_SHUTDOWN, NULL);
+	loop_timer_set(d->loop, &d->alive, 0, 20000000);
+}
+
 static void signal_arrived(struct loop_watch *w, short revents)
 {
 	char why[CONTROL_WHY] = "";
@@ -143,7 +167,10 @@ static void signal_arrived(struct loop_watch *w, short revents)
 		break;
 	case SIGUSR2:
 		log_msg(LOG_NOTICE, 0, "exiting; the next depd resumes the sessions");
-		core_hand_over(depd);
+		if (has_windows(depd))
+			end_windows(depd);
+		else
+			core_hand_over(depd);
 		break;
 	default:
 		core_shut_down(depd);

@@ -16,6 +16,7 @@ void front_config(const struct front *f, const struct user *u, struct link_confi
 	*out = (struct link_config){
 		.give_up_ms = c->give_up_ms, .max_store = c->max_store,
 		.max_age_s = c->max_age_s, .workers = c->workers, .races = c->races,
+		.max_last = policy_max_last(c),
 	};
 	if (c->store)
 		snprintf(out->store, sizeof(out->store), "%s/%u", c->store, u->uid);

@@ -304,6 +304,8 @@ static int ask(struct front *f, const struct pending_exec *e, const struct polic
 	t->request.level = r->level;
 	t->request.ring_size = r->ring_size;
 	t->request.max_size = r->max_size;
+	t->request.last_bytes = r->last_bytes;
+	t->request.last_ns = r->last_ns;
 	t->request.transport = r->transport;
 	t->request.shared = r->shared;
 	t->request.group = r->group;

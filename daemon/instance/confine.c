@@ -50,15 +50,16 @@ static void be_usual_victim(void)
 	close(fd);
 }
 
-static int limits(uint32_t sessions)
+/* While a snapshot is stored, it may have as much memory as its window. */
+static int limits(uint32_t sessions, uint64_t last)
 {
 	int ret = limit(RLIMIT_NOFILE, ACCOUNT_FDS_MAX);
 
 	if (!ret)
 		ret = limit(RLIMIT_MEMLOCK, LOCKED_MAX);
 	if (!ret)
-		ret = limit(RLIMIT_DATA,
-			    ACCOUNT_MEMORY_BASE + sessions * ACCOUNT_MEMORY_SESSION);
+		ret = limit(RLIMIT_DATA, ACCOUNT_MEMORY_BASE +
+					 sessions * ACCOUNT_MEMORY_SESSION + 2 * last);
 	return ret;
 }
 
@@ -103,7 +104,7 @@ static int check(const struct user *u)
 	return 0;
 }
 
-int confine(const struct user *u, uint32_t sessions)
+int confine(const struct user *u, uint32_t sessions, uint64_t last)
 {
 	struct rlimit none = { 0, 0 };
 	int ret;
@@ -112,7 +113,7 @@ int confine(const struct user *u, uint32_t sessions)
 	/* No core dump: it would contain data of recorded programs. */
 	if (setrlimit(RLIMIT_CORE, &none))
 		return -errno;
-	ret = u->uid ? limits(sessions) : 0;
+	ret = u->uid ? limits(sessions, last) : 0;
 	if (!ret)
 		ret = take_credentials(u);
 	if (!ret)

@@ -231,6 +231,7 @@ static void set_config(struct depd *d, const struct link_config *c)
 	to->max_age_s = c->max_age_s;
 	to->workers = c->workers;
 	to->races = c->races;
+	to->max_last = c->max_last;
 	free(to->store);
 	to->store = *c->store ? strndup(c->store, sizeof(c->store) - 1) : NULL;
 }
@@ -242,7 +243,8 @@ static void attach(struct instance_link *l, struct link_attach *t, int pidfd)
 		.pid = t->pid, .uid = t->uid, .start_ns = t->start_ns, .rule = t->rule,
 		.comm = t->comm, .path = t->path,
 		.dir = t->store, .flags = t->flags, .ring_size = t->ring_size,
-		.max_size = t->max_size, .level = t->level, .transport = t->transport,
+		.max_size = t->max_size, .last_bytes = t->last_bytes, .last_ns = t->last_ns,
+		.level = t->level, .transport = t->transport,
 		.shared = t->shared, .group = t->group, .seq = t->seq,
 	};
 	int ret = -ESRCH;
@@ -457,7 +459,7 @@ void instance_main(void)
 		_exit(EXIT_FAILURE);
 	if (chdir(m->start.rundir))
 		fail("cannot enter the instance's directory", -errno);
-	ret = confine(&m->start.user, m->start.sessions);
+	ret = confine(&m->start.user, m->start.sessions, m->start.config.max_last);
 	if (ret)
 		fail("cannot take the user's credentials", ret);
 	begin(d, &m->start, fds);

@@ -44,7 +44,7 @@ enum link_op {
 
 /** struct link_config - the part of the configuration that an instance needs */
 struct link_config {
-	uint64_t give_up_ms, max_store, max_age_s;
+	uint64_t give_up_ms, max_store, max_age_s, max_last;
 	uint32_t workers, races;
 	char store[PATH_MAX];	/* directory for this user's stores of rules; "": none */
 };
@@ -70,7 +70,7 @@ struct link_attach {
 	uint64_t start_ns;	/* start time of the process; CLOCK_BOOTTIME */
 	uint32_t flags;
 	int32_t level;
-	uint64_t ring_size, max_size;
+	uint64_t ring_size, max_size, last_bytes, last_ns;
 	uint32_t transport;
 	uint32_t shared, group;	/* if @shared, @group gets read access to the store */
 	char rule[256], comm[32];

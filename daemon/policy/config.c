@@ -10,7 +10,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 
+#include "libdep/collect/collect.h"
 #include "conf.h"
 
 /* Length of the well-formed UTF-8 character at @s; 0: there is none. */
@@ -53,6 +55,24 @@ static int check_bytes(struct conf *p, const char *line, size_t n)
 	return 0;
 }
 
+/* Check the keys that exclude `last`, in whatever order they were given. */
+static int check_last(struct conf *p, const struct policy_rule *r)
+{
+	uint64_t ring = r->ring_size ? r->ring_size : DEP_RING_DEFAULT;
+
+	if (!r->last_bytes)
+		return 0;
+	p->line = p->rule_line[p->c->nrules - 1];
+	if (r->max_size || r->flags & ADEPT_S_NULL || r->transport == REQUEST_KMOD)
+		return conf_error(p, 1, "rule %s has last, which excludes max-size, null and "
+				  "transport = kmod", r->name);
+	if (r->last_bytes < ring)
+		return conf_error(p, 1, "rule %s: last is less than the ring of one thread "
+				  "(%llu bytes): use more, or a smaller ring-size", r->name,
+				  (unsigned long long)ring);
+	return 0;
+}
+
 static int end_section(struct conf *p)
 {
 	const struct policy_rule *r;
@@ -61,7 +81,7 @@ static int end_section(struct conf *p)
 		return 0;
 	r = conf_rule(p);
 	if (conf_has_condition(r))
-		return 0;
+		return check_last(p, r);
 	p->line = p->rule_line[p->c->nrules - 1];
 	return conf_error(p, 1, "rule %s has no condition and would record every process: set "
 			  "comm, path, cgroup, argv or uid; to record all, set `path = *'",
@@ -205,6 +225,15 @@ static int read_all(struct conf *p, char *text, size_t n)
 			return err;
 	}
 	return end_section(p);
+}
+
+uint64_t policy_max_last(const struct depd_config *c)
+{
+	struct sysinfo si;
+
+	if (c->max_last)
+		return c->max_last;
+	return sysinfo(&si) ? REQUEST_LAST : (uint64_t)si.totalram * si.mem_unit / 8;
 }
 
 static int set_defaults(struct depd_config *c)

@@ -14,6 +14,7 @@
 #include "libdep/collect/collect.h"
 #include "conf.h"
 
+#define LAST_SECONDS_MAX 1000000000ull
 #define COMM_MAX 15	/* the kernel truncates process names to this length */
 
 struct value {
@@ -137,6 +138,42 @@ static int set_milliseconds(const struct value *v, const struct key *k)
 {
 	(void)k;
 	return duration(v, 1000, v->to);
+}
+
+/* Set a size, a time, or both as in "5m,2G"; with a time alone the default size. */
+static int set_last(const struct value *v, const struct key *k)
+{
+	static const uint64_t size[] = { 1ull << 10, 1ull << 20, 1ull << 30, 1ull << 40 };
+	static const uint64_t seconds[] = { 1, 60, 3600, 86400 };
+	struct policy_rule *r = conf_rule(v->p);
+	char *text = strdup(v->text), *save = NULL, *part;
+	bool good = true, any = false;
+	uint64_t n;
+
+	(void)k;
+	if (!text)
+		return -ENOMEM;
+	for (part = strtok_r(text, ",", &save); part && good; part = strtok_r(NULL, ",", &save)) {
+		any = true;
+		good = false;
+		if (isdigit((unsigned char)part[strlen(part) - 1])) {
+			good = !r->last_bytes && number(part, "", NULL, &r->last_bytes) &&
+			       r->last_bytes;
+		} else if (number(part, "smhd", seconds, &n)) {
+			good = !r->last_ns && n && n <= LAST_SECONDS_MAX;
+			r->last_ns = n * 1000000000;
+		} else if (number(part, "KMGT", size, &n)) {
+			good = !r->last_bytes && n;
+			r->last_bytes = n;
+		}
+	}
+	free(text);
+	if (!any || !good)
+		return refuse(v, "a size such as 64M, a time such as 30s or 5m, or both as in "
+			      "5m,2G");
+	if (!r->last_bytes)
+		r->last_bytes = REQUEST_LAST;
+	return 0;
 }
 
 static int set_u32(const struct value *v, const struct key *k)
@@ -281,6 +318,7 @@ static const struct key depd_keys[] = {
 	{ "workers", set_u32, DEPD(workers), 0, 1024, 0, 0 },
 	{ "max-sessions", set_u32, DEPD(max_sessions), 0, POLICY_SESSIONS_MAX, 0, 0 },
 	{ "races", set_u32, DEPD(races), 0, 1024, 0, 0 },
+	{ "max-last", set_size, DEPD(max_last), 1, UINT64_MAX, 0, 0 },
 	{ 0 }
 };
 
@@ -296,6 +334,7 @@ static const struct key rule_keys[] = {
 	{ "ring-size", set_size, RULE(ring_size), DEP_RING_MIN, DEP_RING_MAX, 0, 0 },
 	{ "on-full", set_on_full, RULE(flags), 0, 0, 0, 0 },
 	{ "max-size", set_size, RULE(max_size), 1, UINT64_MAX, 0, 0 },
+	{ "last", set_last, RULE(last_bytes), 0, 0, 0, 0 },
 	{ "level", set_u32, RULE(level), 1, 19, 0, 0 },
 	{ "transport", set_transport, RULE(transport), 0, 0, 0, 0 },
 	{ "follow", set_flag, RULE(flags), 0, 0, ADEPT_S_NO_FOLLOW, true },

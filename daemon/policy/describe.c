@@ -35,6 +35,8 @@ static bool add_how(cJSON *o, const struct policy_rule *r)
 	return (!r->ring_size || add_number(o, "ring_size", r->ring_size)) &&
 	       add_text(o, "on_full", r->flags & ADEPT_S_DROP ? "drop" : "wait") &&
 	       (!r->max_size || add_number(o, "max_size", r->max_size)) &&
+	       (!r->last_bytes || add_number(o, "last_bytes", r->last_bytes)) &&
+	       (!r->last_ns || add_number(o, "last_ns", r->last_ns)) &&
 	       (!r->level || add_number(o, "level", r->level)) &&
 	       add_text(o, "transport", transport[r->transport]) &&
 	       cJSON_AddBoolToObject(o, "follow", !(r->flags & ADEPT_S_NO_FOLLOW)) &&

@@ -11,7 +11,7 @@
 #define CONFIG_PATH "/etc/adept/depd.conf"
 
 enum { OPT_CONFIG = 'c', OPT_KEYS = 256, OPT_RUNDIR = 300, OPT_SOCKET, OPT_METRICS, OPT_ATTACH,
-       OPT_CHILDREN };
+       OPT_CHILDREN, OPT_LAST };
 
 /* libc finds this variable by its name, so it must be a dynamic symbol. */
 __attribute__((visibility("default"))) const char *argp_program_version = "depd " ADEPT_VERSION;
@@ -48,6 +48,8 @@ static const struct argp_option options[] = {
 	  "COMMAND.dep, or the next free COMMAND.1.dep, ..)", 2 },
 	{ "children", OPT_CHILDREN, "yes|no", 0, "With --attach: record the processes that it "
 	  "creates from now on, too (default), or run them natively", 2 },
+	{ "last", OPT_LAST, "SIZE|TIME", 0, "With --attach: keep only the newest SIZE (such as "
+	  "64M) or TIME (30s, 5m) of the recording, in memory, and store it at the end", 2 },
 	{ 0 },
 };
 
@@ -71,6 +73,8 @@ static void check(const struct options *o, struct argp_state *state)
 		argp_error(state, "-o needs --attach");
 	if (o->children && !o->attach)
 		argp_error(state, "--children needs --attach");
+	if (o->last && !o->attach)
+		argp_error(state, "--last needs --attach");
 	if (!o->attach)
 		return;
 	for (i = 0; i < OPTION_KEYS; i++)
@@ -131,6 +135,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (strcmp(arg, "yes") && strcmp(arg, "no"))
 			argp_error(state, "--children must be yes or no, not '%s'", arg);
 		o->children = arg;
+		return 0;
+	case OPT_LAST:
+		o->last = arg;
 		return 0;
 	case ARGP_KEY_END:
 		check(o, state);

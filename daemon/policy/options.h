@@ -19,6 +19,7 @@ struct options {
 	pid_t attach;				/* --attach: the process; 0: not given */
 	const char *output;			/* -o: its store; NULL: named after the process */
 	const char *children;			/* --children: yes or no; NULL: yes */
+	const char *last;			/* --last, which depctl checks; NULL: not given */
 	bool config_given;			/* config_path is from the command line */
 	const char *value[OPTION_KEYS];		/* text of each option; NULL: not given */
 };

@@ -27,6 +27,8 @@ struct policy_rule {
 	/* Parameters of the rule's sessions */
 	uint32_t flags;		/* ADEPT_S_*: flags of the session */
 	uint64_t ring_size, max_size;
+	/* keep only the newest part of this size, and of this age if not 0; 0: keep all */
+	uint64_t last_bytes, last_ns;
 	int level;
 	enum request_transport transport;
 	char *store;		/* directory for the rule's stores; NULL: depd_config.store */
@@ -43,6 +45,8 @@ struct depd_config {
 	uint32_t workers;	/* writer threads, at most 4; 0: one per processor */
 	uint32_t max_sessions;	/* limit of open sessions; 0: POLICY_SESSIONS_MAX */
 	uint32_t races;		/* limit of sessions with live race detection; 0: none */
+	/* limit of the sum of all @last_bytes of a user; 0: an eighth of the machine's memory */
+	uint64_t max_last;
 	struct policy_rule *rule;
 	uint32_t nrules;
 };
@@ -65,6 +69,8 @@ int policy_read(struct depd_config *c, FILE *f, struct policy_error *e);
  */
 int policy_load(struct depd_config *c, const char *path, bool must_exist, struct policy_error *e);
 void policy_free(struct depd_config *c);
+/** policy_max_last() - get @c->max_last, or its default on this machine */
+uint64_t policy_max_last(const struct depd_config *c);
 /** policy_describe() - make a JSON array of the rules, which the caller frees */
 char *policy_describe(const struct depd_config *c);
 

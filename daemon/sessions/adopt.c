@@ -167,6 +167,12 @@ static int adopt(struct session *s, int fd)
 		return -ECANCELED;
 	}
 	ret = adopt_ring(s, fd, &saved);
+	/* What the window had is lost, with the descriptions of code that would still be needed. */
+	if (!ret && s->last_bytes) {
+		snprintf(s->error, sizeof(s->error), "it kept its newest part (--last) in the "
+			 "memory of the depd that was killed");
+		ret = -ENODATA;
+	}
 	if (!ret)
 		ret = adopt_collector(s);
 	if (!ret)

@@ -116,6 +116,7 @@ struct depd {
 	uint64_t trimmed;		/* begun + adopted at the last malloc_trim() */
 	bool once;			/* end when there is neither a session nor a client */
 	bool shutting_down;
+	bool handing_over;	/* exit when no session is left that cannot be adopted */
 };
 
 #endif

@@ -13,6 +13,7 @@
 #include "libdep/format/write/store_writer.h"
 #include "session.h"
 #include "teardown.h"
+#include "snapshot.h"
 #include "state_file.h"
 #include "session_files.h"
 #include "daemon/base/log.h"
@@ -80,6 +81,8 @@ void session_free(struct session *s)
 	loop_remove(s->d->loop, &s->module_ready);
 	if (s->collector)
 		dep_collector_free(s->collector);
+	/* The collector's snapshot uses it. */
+	snapshot_free(s);
 	dep_session_destroy(&s->ring);
 	free(s->exec);
 	while (*at != s)
@@ -120,6 +123,22 @@ static int check_limits(struct depd *d, char *why)
 	return -EAGAIN;
 }
 
+/* Check that the windows of all sessions may have this much memory. */
+static int check_last(struct depd *d, uint64_t bytes, char *why)
+{
+	uint64_t most = policy_max_last(&d->config), used = 0;
+	struct session *s;
+
+	for (s = d->sessions; s; s = s->next)
+		used += s->state != SESSION_ENDED ? s->last_bytes : 0;
+	if (bytes <= most && used <= most - bytes)
+		return 0;
+	snprintf(why, CONTROL_WHY, "the sessions with --last of user %u would keep %llu MiB in "
+		 "memory, and may keep %llu MiB: see max-last in depd.conf(5)", d->self.uid,
+		 (unsigned long long)((used + bytes) >> 20), (unsigned long long)(most >> 20));
+	return -ENOMEM;
+}
+
 static int fill_in(struct session *s, const struct session_config *w)
 {
 	s->owner = w->owner;
@@ -127,6 +146,8 @@ static int fill_in(struct session *s, const struct session_config *w)
 	s->command = strdup(w->argc ? w->argv[0] : "?");
 	s->rule = strdup(w->rule ? w->rule : "");
 	s->max_size = w->max_size;
+	s->last_bytes = w->last_bytes;
+	s->last_ns = w->last_ns;
 	s->level = w->level;
 	s->attached = w->attach;
 	s->has_client = !w->rule && !w->attach;
@@ -141,7 +162,8 @@ static int make_ring(struct session *s, const struct session_config *w, char *wh
 	uint32_t flags = w->flags & ~(uint32_t)ADEPT_S_MODULE;
 	int ret = -ENOENT;
 
-	if (w->transport != REQUEST_SHM && !(flags & ADEPT_S_NO_RECORD))
+	/* A window has chunks of shared memory only. */
+	if (w->transport != REQUEST_SHM && !(flags & ADEPT_S_NO_RECORD) && !w->last_bytes)
 		ret = dep_session_create(&s->ring, flags | ADEPT_S_MODULE, w->ring_size, 0, 0,
 					 give_up);
 	if (ret && w->transport == REQUEST_KMOD)
@@ -202,7 +224,8 @@ struct dep_collect_setup session_setup(struct session *s, struct dep_exec_ops *o
 {
 	*ops = s->d->session_ops->exec_ops(s);
 	return (struct dep_collect_setup){
-		.max_size = s->max_size, .ops = ops, .pool = s->d->pool,
+		.max_size = s->max_size, .last_bytes = s->last_bytes, .last_ns = s->last_ns,
+		.ops = ops, .pool = s->d->pool,
 		.base = &s->target.base,
 	};
 }
@@ -293,6 +316,8 @@ int session_begin(struct depd *d, const struct session_config *w, struct session
 	int ret;
 
 	ret = check_limits(d, why);
+	if (!ret && w->last_bytes)
+		ret = check_last(d, w->last_bytes, why);
 	if (ret)
 		return ret;
 	s = session_new(d, d->front ? d->front->next_id(d, true) : ++d->last_id);
@@ -303,6 +328,8 @@ int session_begin(struct depd *d, const struct session_config *w, struct session
 		ret = make_ring(s, w, why);
 	if (!ret)
 		ret = make_target(s, w, why);
+	if (!ret && s->last_bytes)
+		ret = snapshot_prepare(s, w);
 	if (ret)
 		goto fail;
 	/* Create the state file before the store that it names: depd then knows every store. */
@@ -444,6 +471,7 @@ void session_step(struct session *s)
 		for (n = 0; n < STEPS && dep_collector_step(s->collector); n++)
 			;
 		more = n == STEPS;
+		snapshot_step(s);
 		look(s);
 	}
 	if (s->state == SESSION_ENDING)

@@ -25,6 +25,8 @@ struct session_config {
 	const char *rule;	/* name of the rule; NULL: a client requested the session */
 	uint32_t flags;		/* ADEPT_S_*: flags of the session file */
 	uint64_t ring_size, max_size;
+	/* keep only the newest part of this size, and of this age if not 0; 0: keep all */
+	uint64_t last_bytes, last_ns;
 	int level;
 	bool aslr;
 	bool attach;		/* the client attaches to a running process */

@@ -23,6 +23,7 @@ struct session_exec {
 };
 
 struct session_file;
+struct session_snapshot;
 
 struct session {
 	struct session *next;
@@ -33,6 +34,7 @@ struct session {
 	uint64_t store_dev, store_ino;	/* device, inode of the store's directory; 0: unknown */
 	uint32_t flags;
 	uint64_t max_size;
+	uint64_t last_bytes, last_ns;	/* as in struct session_config */
 	int level;
 	uint64_t start_ns, start_realtime_ns;
 
@@ -41,6 +43,8 @@ struct session {
 	struct session_exec *exec;	/* indexed by process slot; NULL: the session has ended */
 	struct dep_collector *collector;
 	struct session_file *file;	/* the state file */
+	struct session_snapshot *snapshot;	/* with @last_bytes, else NULL; snapshot.c */
+	uint64_t last_kept_ns;	/* in state ENDED: time at the end of which nothing was dropped */
 	int wakeup;			/* number from wakeups_add(); -1: none */
 	struct loop_watch module_ready;
 	struct loop_timer step;
@@ -63,7 +67,8 @@ struct session {
 	bool adopted;
 	bool traced;		/* registered with the tracer */
 	bool warned_failed;
-	enum { END_LEAVE, END_DRAIN, END_CLOSE } end;	/* teardown step in state ENDING */
+	/* teardown step in state ENDING */
+	enum { END_LEAVE, END_DRAIN, END_LAST, END_CLOSE } end;
 	uint64_t ending_ns;
 	uint32_t live;			/* processes that were running when recording ended */
 	struct session_totals before;	/* totals of earlier depds; in state ENDED, all totals */

@@ -15,7 +15,7 @@
 #include "state_file.h"
 
 #define FILE_MAGIC	0x1e55105450454401ull
-#define FILE_VERSION	4u
+#define FILE_VERSION	5u
 #define TEXT_MAX	4096
 
 /* Content of the state file, which is mapped. */
@@ -25,7 +25,7 @@ struct session_file {
 	uint64_t check;		/* XXH3-64 of the constant fields: id up to rule */
 	uint32_t id;
 	uint32_t flags;
-	uint64_t max_size;
+	uint64_t max_size, last_bytes, last_ns;
 	int32_t level;
 	uint32_t has_client, attached, pad;
 	uint64_t start_ns, start_realtime_ns;
@@ -90,6 +90,8 @@ int file_create(struct session_file **out, const struct session *s)
 	f->id = s->id;
 	f->flags = s->flags;
 	f->max_size = s->max_size;
+	f->last_bytes = s->last_bytes;
+	f->last_ns = s->last_ns;
 	f->level = s->level;
 	f->has_client = s->has_client;
 	f->attached = s->attached;
@@ -141,6 +143,8 @@ int file_open(struct session_file **out, struct session *s, struct dep_session_s
 		goto fail;
 	s->flags = f->flags;
 	s->max_size = f->max_size;
+	s->last_bytes = f->last_bytes;
+	s->last_ns = f->last_ns;
 	s->level = f->level;
 	s->has_client = f->has_client;
 	s->attached = f->attached;

@@ -2,8 +2,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
 
 #include "libdep/format/file/ending.h"
+#include "snapshot.h"
 #include "teardown.h"
 #include "state_file.h"
 #include "store_dir.h"
@@ -78,12 +81,35 @@ void session_teardown_adopted(struct session *s)
 	show_end(s);
 }
 
+/* Say why the newest part of the recording is stored, and let the collector store it. */
+static void store_last(struct session *s)
+{
+	struct timespec now;
+	struct dep_kept why = {
+		.reason = DEP_KEEP_ENDED, .at_ns = loop_now(),
+	};
+
+	if (!clock_gettime(CLOCK_REALTIME, &now))
+		why.realtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	if (s->status >= 0 && WIFEXITED(s->status)) {
+		why.reason = DEP_KEEP_EXIT;
+		why.value = (uint64_t)WEXITSTATUS(s->status);
+	} else if (s->status >= 0 && WIFSIGNALED(s->status)) {
+		why.reason = DEP_KEEP_SIGNAL;
+		why.value = (uint64_t)WTERMSIG(s->status);
+	}
+	dep_collector_why(s->collector, &why);
+	dep_collector_store_last(s->collector);
+}
+
 static void be_ended(struct session *s, int ret)
 {
 	struct depd *d = s->d;
 	struct session_totals t;
 
 	dep_collector_status(s->collector, &s->last);
+	if (s->last.last_from_ns && s->last.last_from_ns < s->ending_ns)
+		s->last_kept_ns = s->ending_ns - s->last.last_from_ns;
 	if (ret > 0)
 		log_msg(LOG_WARNING, s->id,
 			"the manifest or catalog of %s could not be written: run "
@@ -131,6 +157,13 @@ bool session_teardown_step(struct session *s)
 		s->end = END_DRAIN;
 		return true;
 	case END_DRAIN:
+		if (!snapshot_over(s) || !dep_collector_drained(s->collector))
+			return false;
+		if (s->last_bytes)
+			store_last(s);
+		s->end = END_LAST;
+		return true;
+	case END_LAST:
 		if (!dep_collector_drained(s->collector))
 			return false;
 		session_loss(s, &s->loss);

@@ -229,6 +229,10 @@ void dep_collector_status(struct dep_collector *c, struct dep_collect_status *st
 		.failed = dep_queue_failed(c->queue),
 		.last_bytes = c->window ? dep_window_bytes(c->window) : 0,
 	};
+	if (c->window_ended) {
+		st->last_dropped = c->dropped.bytes;
+		st->last_from_ns = c->dropped.from_ns;
+	}
 	snprintf(st->error, sizeof(st->error), "%s", dep_queue_error(c->queue));
 }
 
@@ -400,6 +404,11 @@ bool dep_collector_saved(struct dep_collector *c, struct dep_save_result *result
 	return true;
 }
 
+bool dep_collector_saving(const struct dep_collector *c)
+{
+	return c->snapshot;
+}
+
 bool dep_collector_triggered(struct dep_collector *c, struct dep_kept *kept)
 {
 	if (!c->ntriggered)
@@ -415,12 +424,18 @@ void dep_collector_why(struct dep_collector *c, const struct dep_kept *kept)
 	c->why = *kept;
 }
 
-/* Store what was kept of the recording. The programs have ended, or run on natively. */
-static void end_window(struct dep_collector *c)
+void dep_collector_store_last(struct dep_collector *c)
 {
-	u64 bytes = dep_window_bytes(c->window);
+	u64 bytes;
+	int err;
 
-	if (!dep_queue_end_window(c->queue, &c->why))
+	if (!c->window || c->window_ended)
+		return;
+	bytes = dep_window_bytes(c->window);
+	err = dep_queue_end_window(c->queue, &c->why);
+	dep_window_dropped(c->window, &c->dropped);
+	c->window_ended = true;
+	if (!err)
 		return;
 	dep_collector_message(c, "there is no memory to store the end of the recording");
 	c->loss.discarded_bytes += bytes;
@@ -434,24 +449,17 @@ void dep_collector_drop_last(struct dep_collector *c)
 void dep_collector_finish(struct dep_collector *c, struct dep_ending *ending,
 			  struct dep_collect_status *status)
 {
-	struct dep_last last;
-
 	*ending = (struct dep_ending){ .exit_status = -1, .live = c->nopen };
 	if (c->nopen)
 		take_leave(c);
 	dep_collector_abandon(c);
-	if (c->window && !c->unwanted)
-		end_window(c);
+	if (!c->unwanted)
+		dep_collector_store_last(c);
 	dep_queue_drain(c->queue);
 	dep_collector_loss(c, &ending->loss);
 	ending->cause = cause_of(c, ending->live);
 	dep_queue_ending(c->queue, ending);
 	if (status)
 		dep_collector_status(c, status);
-	if (status && c->window) {
-		dep_window_dropped(c->window, &last);
-		status->last_dropped = last.bytes;
-		status->last_from_ns = last.from_ns;
-	}
 	dep_collector_free(c);
 }

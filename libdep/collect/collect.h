@@ -175,7 +175,7 @@ struct dep_collect_status {
 	bool stopped;		/* the collector no longer records */
 	bool failed;		/* writing the store failed; @error says why */
 	/*
-	 * With dep_collect_setup.last_bytes: bytes in memory. When the recording has ended, also
+	 * With dep_collect_setup.last_bytes: bytes in memory. After dep_collector_store_last() also
 	 * the bytes that were dropped, and the time from which on everything was kept (or 0).
 	 */
 	u64 last_bytes, last_dropped, last_from_ns;
@@ -208,7 +208,7 @@ struct dep_collect_setup {
 	u64 max_size;			/* stop when the store has this many bytes; 0: never */
 	/*
 	 * Not 0: keep only the newest chunks, at most this many bytes, in memory and store them at
-	 * the end. With dep_collector_finish() only, and not with @max_size.
+	 * the end. Not with @max_size, and not for a session that is adopted.
 	 */
 	u64 last_bytes;
 	u64 last_ns;			/* with @last_bytes: drop older chunks, too; 0: no limit */
@@ -289,6 +289,12 @@ void dep_collector_loss(struct dep_collector *c, struct dep_loss *loss);
 /** dep_collector_own_loss() - dep_collector_loss() without the losses in the session file */
 void dep_collector_own_loss(struct dep_collector *c, struct dep_loss *loss);
 /**
+ * dep_collector_store_last() - with last_bytes: queue what is to be stored of the recording
+ *
+ * Call it once, after dep_collector_abandon(), when dep_collector_drained(): then it does not wait.
+ */
+void dep_collector_store_last(struct dep_collector *c);
+/**
  * dep_collector_close() - close the writer after all queued jobs
  * @ending: copied; if writing the store failed, its cause is replaced
  */
@@ -337,6 +343,8 @@ const char *dep_collector_error(const struct dep_collector *c);
 int dep_collector_save(struct dep_collector *c, const struct dep_save *save);
 /** dep_collector_saved() - true once, when a snapshot is done */
 bool dep_collector_saved(struct dep_collector *c, struct dep_save_result *result);
+/** dep_collector_saving() - true until dep_collector_saved() has reported the snapshot */
+bool dep_collector_saving(const struct dep_collector *c);
 /** dep_collector_triggered() - true if a thread has met a trigger; @kept receives which */
 bool dep_collector_triggered(struct dep_collector *c, struct dep_kept *kept);
 /** dep_collector_why() - say why dep_collector_finish() will store what is kept */

@@ -82,6 +82,8 @@ struct dep_collector {
 	struct dep_queue *queue;
 	struct dep_window *window;	/* NULL: everything is stored */
 	bool unwanted;		/* do not store what @window has */
+	bool window_ended;	/* what @window had was queued; @dropped says what it lacked */
+	struct dep_last dropped;
 	struct dep_snapshot *snapshot;	/* not done yet, or NULL */
 	struct dep_kept why;	/* as of dep_collector_why() */
 	struct dep_kept triggered[ADEPT_TRIGGERS];	/* not taken by dep_collector_triggered() */

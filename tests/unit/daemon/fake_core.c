@@ -205,6 +205,20 @@ static int reload(void *arg, const struct peer *peer, char *why)
 	return 0;
 }
 
+/* The socket is not one: a descriptor of the fake session's file. */
+static int snapshot(void *arg, const struct peer *peer, const struct request *r, int *fd,
+		    const char **store, char *why)
+{
+	struct fake_core *f = arg;
+
+	if (!own_session(f, peer, r->pid ? 1 : r->session, why))
+		return -ENOENT;
+	snprintf(f->last_store, sizeof(f->last_store), "%s", r->store ? r->store : "");
+	*store = r->store ? r->store : "/tmp/fake.1.dep";
+	*fd = dup(f->descriptor[0]);
+	return *fd < 0 ? -errno : 0;
+}
+
 static char *policy_text(void *arg)
 {
 	(void)arg;
@@ -224,7 +238,7 @@ struct control_ops fake_core_ops(struct fake_core *f)
 {
 	return (struct control_ops){
 		.info = info, .session = session, .find = find, .record = record,
-		.follow = follow, .open = open_session,
+		.follow = follow, .open = open_session, .snapshot = snapshot,
 		.launched = launched, .ended = ended, .stop = stop, .reload = reload,
 		.policy_text = policy_text, .gone = gone, .arg = f,
 	};

@@ -65,12 +65,9 @@ static void check_options(struct attach *a, struct argp_state *state)
 		       o->last_bytes || o->burst || o->flags))
 		argp_error(state, "--dry records nothing: it excludes -o, --for, --last, --burst, "
 			   "-q, --background, --alone, --socket and --children=no");
-	if (o->background && (o->for_ns || o->alone || o->last_bytes || o->burst))
+	if (o->background && (o->for_ns || o->alone || o->burst))
 		argp_error(state, "--background needs depd, which does not detach: it excludes "
-			   "--for, --last, --burst and --alone");
-	if (o->last_bytes && o->socket)
-		argp_error(state, "--last keeps records in a collector of depctl: it excludes "
-			   "--socket");
+			   "--for, --burst and --alone");
 	last_check(o, state);
 	triggers_check(o, state);
 }
@@ -129,7 +126,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_END:
 		check_options(a, state);
-		a->record.alone |= a->record.last_bytes != 0;
 		/* fall through */
 	default:
 		return parse_pid(key, arg, state, &a->pid);

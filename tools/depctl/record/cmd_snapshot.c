@@ -12,17 +12,24 @@
 #include "libdep/attach/session.h"
 #include "tools/depctl/common/output.h"
 #include "tools/depctl/depctl.h"
+#include "snapshot_depd.h"
 #include "snapshot_socket.h"
 
+enum { OPT_SESSION = 256, OPT_DEPD };
+
 struct snapshot {
-	const char *of;		/* argument: a process id or a store */
+	const char *of;		/* argument: a process id or a store; NULL with @session */
 	const char *dir;	/* argument of -o, or NULL */
+	uint32_t session;	/* session of depd, or 0 */
+	const char *socket;	/* of depd; NULL: the default */
 	bool quiet;
 };
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "DIR", 0, "Create the store in directory DIR (default: the name of the "
 	  "recording's store, with the next free number)", 1 },
+	{ "session", OPT_SESSION, "ID", 0, "A snapshot of this session of depd", 1 },
+	{ "socket", OPT_DEPD, "PATH", 0, "Socket of depd", 1 },
 	{ "quiet", 'q', NULL, 0, "Print only errors", 1 },
 	{ 0 }
 };
@@ -37,6 +44,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "-o needs the name of a directory to create");
 		s->dir = arg;
 		return 0;
+	case OPT_SESSION:
+		s->session = (uint32_t)parse_number(state, "--session", arg, 1, UINT32_MAX);
+		return 0;
+	case OPT_DEPD:
+		s->socket = arg;
+		return 0;
 	case 'q':
 		s->quiet = true;
 		return 0;
@@ -46,8 +59,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		s->of = arg;
 		return 0;
 	case ARGP_KEY_END:
-		if (!s->of)
-			argp_error(state, "a snapshot of which process or store?");
+		if (s->of && s->session)
+			argp_error(state, "--session excludes a PID and a STORE");
+		if (!s->of && !s->session)
+			argp_error(state, "a snapshot of which process, store or session?");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -55,9 +70,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	options, parse, "PID\nSTORE",
+	options, parse, "PID\nSTORE\n--session=ID",
 	"Store what a recording with --last has now, while it goes on.\v"
-	"PID is a recorded process; STORE is the store of the recording.",
+	"PID is a recorded process; STORE is the store of the recording; ID is the number of a "
+	"session of depd.",
 	NULL, NULL, NULL,
 };
 
@@ -66,7 +82,11 @@ static bool is_pid(const char *s)
 	return *s && s[strspn(s, "0123456789")] == '\0';
 }
 
-/* Connect to the recorder. *@owner: its user. Return: a descriptor, or -1 after a message. */
+/*
+ * Connect to a recorder of depctl. *@owner: its user.
+ *
+ * Return: a descriptor; -1 after a message; -ENOENT: there is none, but depd can have the session.
+ */
 static int find_recorder(const struct snapshot *s, uid_t *owner)
 {
 	bool pid = is_pid(s->of);
@@ -90,10 +110,7 @@ static int find_recorder(const struct snapshot *s, uid_t *owner)
 		return -1;
 	}
 	fd = snapshot_connect(pid ? "session" : "store", dev, ino);
-	if (fd < 0)
-		warn("%s: no recording with --last by `depctl record' or `depctl attach' can be "
-		     "reached: %s", s->of, strerror(-fd));
-	return fd;
+	return fd < 0 ? -ENOENT : fd;
 }
 
 /* The recorder has another working directory. */
@@ -139,13 +156,57 @@ static void print(const struct snapshot_response *r)
 	free(dir);
 }
 
+/* Ask a collector of depctl. Return: 0, -ENOENT as find_recorder(), or -1 after a message. */
+static int ask_recorder(const struct snapshot *s, const struct snapshot_request *q,
+			struct snapshot_response *r)
+{
+	uid_t owner;
+	int fd = find_recorder(s, &owner), err;
+
+	if (fd < 0)
+		return fd;
+	/* The recorder of a process of this user can be root's. */
+	if (!snapshot_peer_is(fd, owner) && !snapshot_peer_is(fd, geteuid()))
+		err = -EPERM;
+	else
+		err = ask(fd, q, r);
+	close(fd);
+	if (err == -ECONNRESET)
+		warn("%s: its recorder refuses: it belongs to another user, or the recording has "
+		     "ended", s->of);
+	else if (err)
+		warn("%s: its recorder cannot be asked: %s", s->of, strerror(-err));
+	return err ? -1 : 0;
+}
+
+/* Ask depd. Return: 0, or -1 after a message. */
+static int ask_depd_for(const struct snapshot *s, const struct snapshot_request *q,
+			struct snapshot_response *r)
+{
+	struct snapshot_of_depd of = {
+		.session = s->session, .socket = s->socket, .dir = q->dir,
+	};
+	char why[SNAPSHOT_WHY];
+	int err;
+
+	if (s->of && is_pid(s->of))
+		of.pid = (pid_t)atoi(s->of);
+	else if (s->of)
+		of.store = s->of;
+	err = snapshot_by_depd(&of, r, why);
+	if (err == -ENOENT && s->of)
+		warn("%s: no recording with --last can be reached: %s", s->of, why);
+	else if (err)
+		warn("%s", why);
+	return err ? -1 : 0;
+}
+
 int cmd_snapshot(int argc, char **argv)
 {
 	struct snapshot_request q = { .magic = SNAPSHOT_MAGIC };
 	struct snapshot_response r = { 0 };
 	struct snapshot s = { 0 };
-	uid_t owner;
-	int fd, err;
+	int err;
 
 	parse_args(&argp, argc, argv, 0, &s);
 	err = s.dir ? make_absolute(s.dir, q.dir, sizeof(q.dir)) : 0;
@@ -153,23 +214,14 @@ int cmd_snapshot(int argc, char **argv)
 		warn("%s: %s", s.dir, strerror(-err));
 		return EXIT_FAILURE;
 	}
-	fd = find_recorder(&s, &owner);
-	if (fd < 0)
+	err = s.session || s.socket ? -ENOENT : ask_recorder(&s, &q, &r);
+	if (err == -ENOENT)
+		err = ask_depd_for(&s, &q, &r);
+	if (err)
 		return EXIT_FAILURE;
-	/* The recorder of a process of this user can be root's. */
-	if (!snapshot_peer_is(fd, owner) && !snapshot_peer_is(fd, geteuid()))
-		err = -EPERM;
-	else
-		err = ask(fd, &q, &r);
-	close(fd);
-	if (err == -ECONNRESET)
-		warn("%s: its recorder refuses: it belongs to another user, or the recording has "
-		     "ended", s.of);
-	else if (err)
-		warn("%s: its recorder cannot be asked: %s", s.of, strerror(-err));
-	else if (r.err)
+	if (r.err)
 		warn("no snapshot was made: %s", *r.error ? r.error : strerror(-r.err));
 	else if (!s.quiet)
 		print(&r);
-	return err || r.err ? EXIT_FAILURE : EXIT_SUCCESS;
+	return r.err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -45,6 +45,10 @@ static cJSON *options_json(const struct record_options *o)
 		cJSON_AddNumberToObject(j, "ring_size", (double)o->ring_size);
 	if (o->max_size)
 		cJSON_AddNumberToObject(j, "max_size", (double)o->max_size);
+	if (o->last_bytes && !o->last_default)
+		cJSON_AddNumberToObject(j, "last_bytes", (double)o->last_bytes);
+	if (o->last_ns)
+		cJSON_AddNumberToObject(j, "last_ns", (double)o->last_ns);
 	if (o->level)
 		cJSON_AddNumberToObject(j, "level", o->level);
 	if (o->shared)

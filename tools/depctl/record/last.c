@@ -37,6 +37,7 @@ void last_parse(struct record_options *o, const char *arg, struct argp_state *st
 	if (!parts || known != parts)
 		argp_error(state, "--last must be a size such as 64M, a time such as 30s or 5m, "
 			   "or both as in 5m,2G, not '%s'", arg);
+	o->last_default = !o->last_bytes;
 	if (!o->last_bytes)
 		o->last_bytes = DEFAULT_BYTES;
 }

@@ -106,12 +106,11 @@ static void check_options(struct record_options *o, struct argp_state *state)
 			   "--no-record");
 	if (o->live && !o->races)
 		argp_error(state, "--live needs --races");
-	if (o->last_bytes && (o->races || o->max_size || o->socket ||
-			      o->transport == TRANSPORT_KMOD ||
+	if (o->last_bytes && (o->races || o->max_size || o->transport == TRANSPORT_KMOD ||
 			      o->flags & (ADEPT_S_NO_RECORD | ADEPT_S_NULL)))
-		argp_error(state, "--last keeps the records of shared memory in a collector of "
-			   "depctl: it excludes --races, --max-size, --socket, --transport=kmod, "
-			   "--null and --no-record");
+		argp_error(state, "--last keeps the records of shared memory in the collector: it "
+			   "excludes --races, --max-size, --transport=kmod, --null and "
+			   "--no-record");
 	last_check(o, state);
 	triggers_check(o, state);
 	if (o->last_bytes)
@@ -119,7 +118,7 @@ static void check_options(struct record_options *o, struct argp_state *state)
 	if (o->keep_if && (o->races || o->socket || o->flags & ADEPT_S_NO_RECORD))
 		argp_error(state, "--keep-if is for a store that depctl itself makes: it excludes "
 			   "--races, --socket and --no-record");
-	o->alone |= o->last_bytes || o->keep_if;
+	o->alone |= o->keep_if != KEEP_ALWAYS;
 	if (!o->races && o->how.first)
 		argp_error(state, "--%s needs --races", o->how.first);
 }

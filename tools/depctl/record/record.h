@@ -25,6 +25,7 @@ struct record_options {
 	uint64_t ring_size, max_size;
 	uint64_t last_bytes;	/* keep only the newest chunks, of so many bytes; 0: keep all */
 	uint64_t last_ns;	/* with @last_bytes: and not older than this; 0: no limit */
+	bool last_default;	/* @last_bytes was not given; depd has a default of its own */
 	/* keep the store always, or only if the command fails (or is killed), or is killed */
 	enum keep_if { KEEP_ALWAYS, KEEP_FAILURE, KEEP_CRASH } keep_if;
 	uint32_t snapshots;	/* with @last_bytes: most snapshots of triggers; 0: the default */

@@ -40,6 +40,7 @@ static uint64_t count(const cJSON *o, const char *name)
 static void take_session(struct remote *r, const cJSON *s)
 {
 	const cJSON *l = cJSON_GetObjectItemCaseSensitive(s, "loss");
+	const cJSON *last = cJSON_GetObjectItemCaseSensitive(s, "last");
 	const char *error = client_string(s, "error");
 	struct recorded *o = r->out;
 
@@ -47,6 +48,8 @@ static void take_session(struct remote *r, const cJSON *s)
 		.processes = count(s, "process_count"), .threads = count(s, "thread_count"),
 		.raw_bytes = count(s, "raw_bytes"), .stored_bytes = count(s, "stored_bytes"),
 		.null_bytes = count(s, "null_bytes"),
+		.last_dropped = count(last, "dropped_bytes"),
+		.last_kept_ns = count(last, "kept_ns"),
 		.failed = *error, .stopped = !strcmp(client_string(s, "cause"), "max_size"),
 		.loss = {
 			.dropped_chunks = count(l, "dropped_chunks"),
