@@ -198,6 +198,9 @@ on-full = drop
 null = yes
 [rule all]
 path = *
+last = 30s,1G
+[rule sized]
+comm = sized
 max-size = 1G
 END
 valid policy-check policy check --json depd.conf

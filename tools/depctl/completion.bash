@@ -192,7 +192,7 @@ _depctl()
 		--children --background --alone --socket --quiet --dry --json --help" ;;
 	detach) options="--session --socket --quiet --help" ;;
 	pause | resume) options="--socket --quiet --help" ;;
-	snapshot) options="--output --quiet --help" ;;
+	snapshot) options="--output --session --socket --quiet --help" ;;
 	ls) options="--modules --json --help" ;;
 	info) options="--attach --formats --quick --json --jobs --help" ;;
 	dump) options="--refs --blocks --events --timestamps --functions --segments --fragments --log
@@ -231,6 +231,10 @@ _depctl()
 	--socket)
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--session)
+		mapfile -t COMPREPLY < <(compgen -W "$(_depctl_sessions)" -- "$cur")
 		return
 		;;
 	-t | --thread)

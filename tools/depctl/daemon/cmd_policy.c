@@ -116,6 +116,12 @@ static void say_how(struct policy *p, const struct policy_rule *r)
 		out_printf(&p->out, ", readable by group %u", r->group);
 	if (r->max_size)
 		out_printf(&p->out, ", up to %s", human_size(r->max_size, size));
+	if (r->last_bytes)
+		out_printf(&p->out, ", of which the last %s are kept",
+			   human_size(r->last_bytes, size));
+	if (r->last_ns)
+		out_printf(&p->out, ", and of that the last %llu s",
+			   (unsigned long long)(r->last_ns / 1000000000));
 	if (r->ring_size)
 		out_printf(&p->out, ", with rings of %s", human_size(r->ring_size, size));
 	out_text(&p->out, r->flags & ADEPT_S_DROP ? ", dropping data when a ring is full" : "");
