@@ -155,7 +155,7 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 # ---- tests ----
 
 UNIT := decode derive elf_symbols inject store writer resume retention write_queue recover \
-	collect collect_hostile window owner chunk_end module_chunks symbols merge tail sync \
+	collect collect_hostile window trim owner chunk_end module_chunks symbols merge tail sync \
 	sync_functions sync_processes detector races shadow vector_clock predict ring_core loop \
 	request control metrics client fdstore rundir sd_notify policy tracer word_set filter \
 	filter_functions filter_executions filtered_program jit branch_table delta verdict durable \
@@ -212,9 +212,11 @@ $(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files test_sy
 				test_symbols_starts test_symbols_odd sym_run sym_code) $(B)/libdep.a
 $(B)/tests/test_write_queue: $(call unit_obj,test_write_queue stream stream_frag fixed_random) \
 			   $(B)/libdep.a
-$(B)/tests/test_window: $(call unit_obj,test_window) $(B)/host/libdep/collect/window.o \
-		      $(B)/host/libdep/collect/kept_chunk.o \
-		      $(B)/host/libdep/collect/kept_descriptors.o
+window_obj := $(B)/host/libdep/collect/window.o $(B)/host/libdep/collect/kept_chunk.o \
+	      $(B)/host/libdep/collect/kept_descriptors.o $(B)/host/libdep/collect/trim.o \
+	      $(B)/host/libdep/collect/trim_batches.o $(B)/libdep.a
+$(B)/tests/test_window: $(call unit_obj,test_window) $(window_obj)
+$(B)/tests/test_trim: $(call unit_obj,test_trim) $(window_obj)
 collect_obj := $(call unit_obj,collect_fixture fake_engine fake_writer) \
 	       $(call part_obj,collect) $(call part_obj,inject) $(x86_obj) \
 	       $(B)/host/libdep/format/codec/descriptor.o \

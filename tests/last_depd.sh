@@ -88,7 +88,7 @@ record main --last=4M --ring-size=256K
 is "depd says what it keeps" "$(session "$id" 's["last"]["max_bytes"]')" 4194304
 wait_for 60 has_dropped "$id" && pass "more was recorded than is kept" ||
 	fail "too little was recorded: $(session "$id" s)"
-[ "$(session "$id" 's["last"]["bytes"] <= s["last"]["max_bytes"]')" = True ] &&
+[ "$(session "$id" 's["last"]["chunk_bytes"] <= s["last"]["max_bytes"]')" = True ] &&
 	pass "the bound holds" || fail "$(session "$id" 's["last"]')"
 for of in "--session=$id" "$child" main; do
 	"$DEPCTL" snapshot $of >snapshot.out 2>&1
@@ -259,4 +259,6 @@ else
 	skip "rules do not work here"
 fi
 
+term_depd
+depd_pid=
 finish

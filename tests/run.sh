@@ -198,6 +198,7 @@ suite attach 300 bash tests/attach.sh
 suite attach-record 300 bash tests/attach_record.sh
 suite last 300 bash tests/last.sh
 suite last-depd 300 bash tests/last_depd.sh
+suite last-bound 300 bash tests/last_bound.sh
 suite snapshot 300 bash tests/snapshot.sh
 suite triggers 300 bash tests/triggers.sh
 suite detach "$(cases 300 600)" bash tests/detach.sh

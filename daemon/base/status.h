@@ -57,10 +57,11 @@ struct session_info {
 	uint64_t waiting_threads;	/* threads that wait for a free chunk in their ring */
 	/*
 	 * Of a session that keeps only its newest part: the bounds (bytes 0: it keeps all; ns 0:
-	 * none), bytes in memory, and, when it has ended, bytes dropped and the time at the end of
+	 * none), bytes of chunks and of descriptors in memory, and, when it has ended, bytes dropped and the time at the end of
 	 * which nothing was dropped
 	 */
-	uint64_t last_max_bytes, last_max_ns, last_bytes, last_dropped, last_kept_ns;
+	uint64_t last_max_bytes, last_max_ns, last_bytes, last_descriptors;
+	uint64_t last_dropped, last_kept_ns;
 	int exit_status;	/* status of the first process, see wait(2); -1: unknown */
 	struct dep_loss loss;	/* data lost so far */
 };

@@ -114,7 +114,8 @@ static void put_last(struct strbuf *t, const struct session_info *s)
 	strbuf_open(t, "last", '{');
 	strbuf_u64(t, "max_bytes", s->last_max_bytes);
 	strbuf_u64(t, "max_ns", s->last_max_ns);
-	strbuf_u64(t, "bytes", s->last_bytes);
+	strbuf_u64(t, "chunk_bytes", s->last_bytes);
+	strbuf_u64(t, "descriptor_bytes", s->last_descriptors);
 	strbuf_u64(t, "dropped_bytes", s->last_dropped);
 	strbuf_u64(t, "kept_ns", s->last_kept_ns);
 	strbuf_close(t, '}');

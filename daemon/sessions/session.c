@@ -174,6 +174,8 @@ static int make_ring(struct session *s, const struct session_config *w, char *wh
 		ret = dep_session_create(&s->ring, flags, w->ring_size, 0, 0, give_up);
 	if (ret)
 		return refuse(ret, why, "cannot create the rings in shared memory");
+	if (w->last_bytes)
+		dep_session_tell_removed(&s->ring);
 	s->flags = s->ring.layout.flags;
 	return 0;
 }

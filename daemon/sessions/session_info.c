@@ -55,7 +55,8 @@ void session_info(struct session *s, struct session_info *out)
 		.exit_status = s->status,
 		.loss = s->loss,
 		.last_max_bytes = s->last_bytes, .last_max_ns = s->last_ns,
-		.last_bytes = s->last.last_bytes, .last_dropped = s->last.last_dropped,
+		.last_bytes = s->last.last_bytes, .last_descriptors = s->last.last_descriptors,
+		.last_dropped = s->last.last_dropped,
 		.last_kept_ns = s->last_kept_ns,
 	};
 	if (s->state == SESSION_ENDED)

@@ -176,7 +176,9 @@ struct adept_session {
 	u64 heartbeat_ns;
 	/* offset of the reserved slots: adept_retired[nprocs], adept_retired_thread[nthreads] */
 	u64 retired_off;
-	u64 chaos_seed;		/* of the modes ADEPT_S_CHAOS_*, not 0 */
+	/* 1: describe the removal of fragments, and forks (ADEPT_DESC_REMOVED, ADEPT_DESC_FORKED) */
+	u32 tell_removed;
+	u32 chaos_seed;		/* of the modes ADEPT_S_CHAOS_*, not 0 */
 
 	/* The fields below are changed atomically while the session runs. */
 	u32 wakeup;		/* futex; incremented when the collector has something to do */

@@ -74,6 +74,9 @@ enum adept_desc_type {
 	/* of a process that ran already; written by the injector, before the engine starts */
 	ADEPT_DESC_ATTACH = 7,
 	ADEPT_DESC_FILE = 8,	/* an open descriptor */
+	/* only with adept_session.tell_removed */
+	ADEPT_DESC_REMOVED = 9,	/* no thread enters the fragment any more; never stored */
+	ADEPT_DESC_FORKED = 10,	/* a child will have all that the process has now */
 };
 
 /* Header of every descriptor; size is a multiple of 8 and includes the header. */
@@ -279,6 +282,22 @@ struct adept_desc_file {
 	u64 position;
 	u32 flags;		/* O_*, as in /proc/PID/fdinfo */
 	u32 pad;
+};
+
+/*
+ * A thread that was in the fragment at time_ns may still write one record of it.  No child has the
+ * fragment, unless an ADEPT_DESC_FORKED is between its descriptor and this one.
+ */
+struct adept_desc_removed {
+	struct adept_desc h;
+	u32 first_exit;		/* first exit id of the fragment */
+	u32 pad;
+	u64 time_ns;
+};
+
+struct adept_desc_forked {
+	struct adept_desc h;
+	u64 time_ns;
 };
 
 struct adept_desc_unmap {

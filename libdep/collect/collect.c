@@ -88,11 +88,13 @@ bool dep_collector_step(struct dep_collector *c)
 	dep_domains_tell(c);
 	dep_queue_mark(c->queue);
 	dep_procs_poll(c);
+	dep_trim_look(c);
 	dep_threads_snapshot(c);
 	if (!dep_procs_drain(c, &did))
 		return did;
 	if (dep_threads_consume(c))
 		did = true;
+	dep_trim_step(c);
 	if (dep_procs_end_slot(c))
 		did = true;
 	return did;
@@ -228,6 +230,7 @@ void dep_collector_status(struct dep_collector *c, struct dep_collect_status *st
 		.stopped = dep_queue_stopped(c->queue),
 		.failed = dep_queue_failed(c->queue),
 		.last_bytes = c->window ? dep_window_bytes(c->window) : 0,
+		.last_descriptors = c->window ? dep_window_descriptor_bytes(c->window) : 0,
 	};
 	if (c->window_ended) {
 		st->last_dropped = c->dropped.bytes;
@@ -337,6 +340,8 @@ void dep_collector_free(struct dep_collector *c)
 	dep_window_free(c->window);
 	dep_pool_free(c->pool);
 	dep_cuts_free(c->cuts);
+	free(c->trimming.slot);
+	free(c->trimming.serial);
 	free(c->serials);
 	free(c->used);
 	free(c->threads);

@@ -44,6 +44,13 @@ struct dep_session {
 	struct dep_owner *owner;	/* marks the collector's thread; see dep_session_guard() */
 };
 
+/**
+ * dep_session_tell_removed() - let the processes say which code they will not execute any more
+ *
+ * For a collector with last_bytes.  Call it before dep_target_init().
+ */
+void dep_session_tell_removed(struct dep_session *s);
+
 #define DEP_RING_DEFAULT	(4u << 20)
 #define DEP_RING_MIN		(64u << 10)
 #define DEP_RING_MAX		(1ull << 30)
@@ -60,7 +67,7 @@ int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 npro
 		       u64 give_up_ns);
 
 /** dep_session_seed() - set the seed of the chaos modes (0: 1), before the first process */
-void dep_session_seed(struct dep_session *s, u64 seed);
+void dep_session_seed(struct dep_session *s, u32 seed);
 /** dep_session_watch() - set the triggers of a session, before a process is put into it */
 void dep_session_watch(struct dep_session *s, const struct adept_triggers *t);
 
@@ -175,10 +182,10 @@ struct dep_collect_status {
 	bool stopped;		/* the collector no longer records */
 	bool failed;		/* writing the store failed; @error says why */
 	/*
-	 * With dep_collect_setup.last_bytes: bytes in memory. After dep_collector_store_last() also
+	 * With dep_collect_setup.last_bytes: bytes of chunks and of descriptors in memory. After dep_collector_store_last() also
 	 * the bytes that were dropped, and the time from which on everything was kept (or 0).
 	 */
-	u64 last_bytes, last_dropped, last_from_ns;
+	u64 last_bytes, last_descriptors, last_dropped, last_from_ns;
 	char error[512];
 };
 

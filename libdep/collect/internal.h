@@ -74,6 +74,15 @@ struct thread_slot {
 	u64 unreadable_chunks, unreadable_bytes;
 };
 
+/** struct trimming - state of a trim of the window (threads_trim.c) */
+struct trimming {
+	enum { TRIM_NONE, TRIM_WANTED, TRIM_THREADS, TRIM_ENDING } step;
+	u64 begin_ns;
+	u32 *slot, *serial;	/* @n threads to look at; those before @at were */
+	u32 n, at;
+	u32 pending;		/* jobs that are not done; writer threads decrement it */
+};
+
 /** struct dep_collector - owned by the loop's thread, except for the contents of @queue */
 struct dep_collector {
 	struct dep_session *s;
@@ -85,6 +94,7 @@ struct dep_collector {
 	bool window_ended;	/* what @window had was queued; @dropped says what it lacked */
 	struct dep_last dropped;
 	struct dep_snapshot *snapshot;	/* not done yet, or NULL */
+	struct trimming trimming;
 	struct dep_kept why;	/* as of dep_collector_why() */
 	struct dep_kept triggered[ADEPT_TRIGGERS];	/* not taken by dep_collector_triggered() */
 	u32 ntriggered;
@@ -205,10 +215,25 @@ void dep_threads_fill(struct dep_collector *c, u32 slot, struct dep_job *job);
  * Return: 0; -EAGAIN: no job was queued since descriptors must be taken first; -ENOMEM.
  */
 int dep_threads_save(struct dep_collector *c, struct dep_loss *loss);
+/**
+ * dep_threads_copy() - copy the unfinished chunk of a thread to a job
+ * @job: receives NULL if the chunk has no records
+ *
+ * Return: 0; -ENOMEM; -EAGAIN: the thread began the chunk again and again (--on-full=drop).
+ */
+int dep_threads_copy(struct dep_collector *c, u32 slot, enum dep_job_kind kind,
+		     struct dep_job **job);
 /** dep_threads_give_up() - close the threads that dep_threads_leave() could not close, as loss */
 void dep_threads_give_up(struct dep_collector *c);
 /** dep_threads_release() - wake all threads that wait for a chunk */
 void dep_threads_release(struct dep_collector *c);
+
+/* ---- threads_trim.c ---- */
+
+/** dep_trim_look() - call it before dep_threads_snapshot(): is a trim of the window wanted? */
+void dep_trim_look(struct dep_collector *c);
+/** dep_trim_step() - call it when descriptors and chunks were taken: go on with a trim */
+void dep_trim_step(struct dep_collector *c);
 
 /* ---- module_chunks.c: rings of the kernel module ---- */
 

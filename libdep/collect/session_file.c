@@ -107,7 +107,12 @@ int dep_session_create(struct dep_session *s, u32 flags, u64 ring_size, u32 npro
 				      give_up_ns);
 }
 
-void dep_session_seed(struct dep_session *s, u64 seed)
+void dep_session_tell_removed(struct dep_session *s)
+{
+	s->layout.tell_removed = s->map->tell_removed = 1;
+}
+
+void dep_session_seed(struct dep_session *s, u32 seed)
 {
 	s->layout.chaos_seed = seed ? seed : 1;
 	s->map->chaos_seed = s->layout.chaos_seed;

@@ -59,11 +59,8 @@ static bool has_begun(const struct thread_slot *t, const struct adept_chunk *k)
 	return k->seq >= t->next_seq && k->seq != UINT64_MAX;
 }
 
-/*
- * Copy the unfinished chunk of a thread. *@job: NULL if it has no records. Return: 0; -ENOMEM;
- * -EAGAIN: the thread began the chunk again and again (--on-full=drop).
- */
-static int copy_chunk(struct dep_collector *c, u32 slot, struct dep_job **job)
+int dep_threads_copy(struct dep_collector *c, u32 slot, enum dep_job_kind kind,
+		     struct dep_job **job)
 {
 	const struct thread_slot *t = &c->threads[slot];
 	u32 index = t->taken % c->s->layout.nchunks, size, tries;
@@ -78,7 +75,7 @@ static int copy_chunk(struct dep_collector *c, u32 slot, struct dep_job **job)
 		size = has_begun(t, &k) ? used_bytes(body, c->s->layout.chunk_size) : 0;
 		if (!size)
 			return 0;
-		*job = dep_queue_job(c->queue, DEP_JOB_SAVE_SCAN, size);
+		*job = dep_queue_job(c->queue, kind, size);
 		if (!*job)
 			return -ENOMEM;
 		dep_copy_upwards((*job)->data, body, size);
@@ -119,7 +116,7 @@ static int save_thread(struct dep_collector *c, u32 slot, struct save *s, struct
 	else if (load(&sh->discarding))
 		end = DEP_END_STOPPED;
 	else
-		err = copy_chunk(c, slot, &s->chunk);
+		err = dep_threads_copy(c, slot, DEP_JOB_SAVE_SCAN, &s->chunk);
 	if (err == -EAGAIN) {
 		end = DEP_END_UNTAKEN;
 		loss->untaken_threads++;

@@ -3,12 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libdep/format/codec/descriptor.h"
 #include "internal.h"
 #include "kept_chunk.h"
 #include "kept_descriptors.h"
 #include "window.h"
 
 #define MAX_SPARE	4u
+/* Chunks may have this part of the bound, or so much or half of it, whatever descriptors take. */
+#define CHUNKS_PART	16u
+#define CHUNKS_LEAST	(1ull << 20)
+#define DESCRIPTORS_LEAST (64ull << 20)	/* bytes of descriptors that are allowed with any bound */
+/* A trim is wanted for so many bytes that may be useless, and this part of the bound. */
+#define LOOSE_LEAST	(256u << 10)
+#define LOOSE_PART	16u
 
 /*
  * Entry of a process or thread in a list sorted by serial. A process is held by its threads and by
@@ -19,7 +27,11 @@ struct entry {
 	u32 owner;		/* of a thread: its process; of a process: the one that forked it */
 	u64 holders;		/* of a thread: its chunks; of a process: entries with this owner */
 	struct dep_job *begin, *end;
-	struct dep_last_thread last;	/* of a thread */
+	/* The following fields are for threads. */
+	struct dep_last_thread last;
+	u64 dropped_ns;		/* when the last chunk that was dropped had begun; 0: none */
+	/* During a trim: when the chunk before the next one began; when it was in a system call. */
+	u64 before_ns, idle_ns;
 };
 
 struct entries {
@@ -46,9 +58,14 @@ struct dep_window {
 	struct dep_kept_chunk *spare;
 	u32 nspare;
 	u32 last_of;		/* as in the job of the newest chunk */
+	u64 index_bytes;	/* of the writer's index, when descriptors came last */
+	u64 descriptor_bytes;	/* of @descriptors, @fates and that index */
 	u64 last_bytes;		/* of the newest chunks, with that @last_of: not in the bound */
 	struct entries processes, threads;
 	struct dep_batches descriptors;
+	struct dep_fates fates;
+	struct dep_trim *trim;
+	bool wants_trim;
 	struct dep_last dropped;
 	struct saving saving;
 };
@@ -123,6 +140,12 @@ static void delete(struct entries *e, struct entry *row)
 	memmove(row, row + 1, (size_t)(e->row + e->n - row) * sizeof(*row));
 }
 
+static void count_descriptors(struct dep_window *w)
+{
+	__atomic_store_n(&w->descriptor_bytes, w->descriptors.bytes + w->index_bytes +
+			 dep_fates_bytes(&w->fates), __ATOMIC_RELAXED);
+}
+
 /* Forget process @serial, and those that it was forked from, if nothing holds them any more. */
 static void release_process(struct dep_window *w, u32 serial)
 {
@@ -130,6 +153,8 @@ static void release_process(struct dep_window *w, u32 serial)
 
 	while ((p = find(&w->processes, serial)) && p->end && !p->holders) {
 		dep_batches_forget(&w->descriptors, serial);
+		dep_fates_forget(&w->fates, serial);
+		count_descriptors(w);
 		serial = p->owner;
 		delete(&w->processes, p);
 		w->dropped.processes++;
@@ -203,9 +228,11 @@ int dep_window_entry(struct dep_window *w, const struct dep_job *job)
 
 	if (job->kind == DEP_JOB_THREAD)
 		return begin(e, job, &w->processes, job->thread.process);
+	if (job->kind == DEP_JOB_PROCESS && job->process.cause != ADEPT_BY_FORK)
+		return begin(e, job, e, 0);
 	if (job->kind == DEP_JOB_PROCESS)
-		return begin(e, job, e, job->process.cause == ADEPT_BY_FORK ?
-					job->process.parent : 0);
+		return dep_fates_inherits(&w->fates, job->serial) ? -ENOMEM :
+		       begin(e, job, e, job->process.parent);
 	row = find(e, job->serial);
 	if (!row || row->end)
 		return 0;
@@ -292,6 +319,7 @@ static void drop_oldest(struct dep_window *w)
 		t->last.first = k->chunk.seq + 1;
 		t->last.chunks++;
 		t->last.bytes += k->chunk.fill;
+		t->dropped_ns = k->chunk.start_ns;
 		t->holders--;
 		release_thread(w, t);
 	}
@@ -302,6 +330,20 @@ void dep_window_expire(struct dep_window *w, struct dep_moment now)
 {
 	while (w->max_ns && w->oldest && now.ns - w->oldest->added.ns > w->max_ns)
 		drop_oldest(w);
+}
+
+/*
+ * Descriptors count in the bound, too.  Those that only old chunks name go with these.  Something is
+ * left to chunks in any case, since code that can still be executed must stay described.
+ */
+static u64 room_for_chunks(const struct dep_window *w)
+{
+	u64 least = w->max_bytes / 2 < CHUNKS_LEAST ? w->max_bytes / 2 : CHUNKS_LEAST;
+
+	if (least < w->max_bytes / CHUNKS_PART)
+		least = w->max_bytes / CHUNKS_PART;
+	return w->descriptor_bytes > w->max_bytes - least ? least :
+	       w->max_bytes - w->descriptor_bytes;
 }
 
 int dep_window_chunk(struct dep_window *w, const struct dep_job *job, struct dep_moment now)
@@ -315,7 +357,7 @@ int dep_window_chunk(struct dep_window *w, const struct dep_job *job, struct dep
 	w->last_of = job->last_of;
 	dep_window_expire(w, now);
 	while (w->oldest &&
-	       w->bytes - w->last_bytes + (job->last_of ? 0 : size) > w->max_bytes)
+	       w->bytes - w->last_bytes + (job->last_of ? 0 : size) > room_for_chunks(w))
 		drop_oldest(w);
 	k = copy_chunk(w, job, now);
 	if (!k)
@@ -331,14 +373,116 @@ int dep_window_chunk(struct dep_window *w, const struct dep_job *job, struct dep
 	return 0;
 }
 
-int dep_window_descriptors(struct dep_window *w, u32 process, const u8 *data, size_t size)
+static u64 most_descriptors(const struct dep_window *w)
 {
-	return dep_batches_add(&w->descriptors, process, data, size);
+	return w->max_bytes > DESCRIPTORS_LEAST ? w->max_bytes : DESCRIPTORS_LEAST;
+}
+
+int dep_window_descriptors(struct dep_window *w, u32 process, const u8 *data, size_t size,
+			   u64 index_bytes)
+{
+	const struct adept_desc *h;
+	size_t at, from = 0;
+	int keep, err = 0;
+
+	/* Add those that are kept, as many at once as follow each other. */
+	for (at = 0; at < size && !err; at += h->size) {
+		h = (const void *)(data + at);
+		if (!dep_desc_next(h, size - at))
+			return -EBADMSG;
+		keep = dep_fates_note(&w->fates, process, h);
+		if (keep == 1)
+			continue;
+		err = keep ? keep : dep_batches_add(&w->descriptors, process, data + from,
+						    at - from);
+		from = at + h->size;
+	}
+	if (!err)
+		err = dep_batches_add(&w->descriptors, process, data + from, size - from);
+	w->index_bytes = index_bytes;
+	count_descriptors(w);
+	if (w->fates.loose > LOOSE_LEAST && w->fates.loose > w->max_bytes / LOOSE_PART)
+		__atomic_store_n(&w->wants_trim, true, __ATOMIC_RELEASE);
+	return err || w->descriptor_bytes <= most_descriptors(w) ? err : -E2BIG;
+}
+
+/* ---- trims ---- */
+
+bool dep_window_wants_trim(const struct dep_window *w)
+{
+	return __atomic_load_n(&w->wants_trim, __ATOMIC_ACQUIRE);
+}
+
+int dep_window_trim_begin(struct dep_window *w, u64 ns, const struct dep_trim_ops *ops)
+{
+	size_t i;
+
+	__atomic_store_n(&w->wants_trim, false, __ATOMIC_RELEASE);
+	dep_trim_free(w->trim);
+	w->trim = dep_trim_begin(&w->fates, ns, ops);
+	for (i = 0; i < w->threads.n; i++)
+		w->threads.row[i].idle_ns = 0;
+	return w->trim ? 0 : -ENOMEM;
+}
+
+void dep_window_trim_thread(struct dep_window *w, const struct dep_job *job)
+{
+	struct entry *t = find(&w->threads, job->serial);
+
+	if (!t || !w->trim)
+		return;
+	t->idle_ns = job->upto;
+	dep_trim_mark(w->trim, job->data, (u32)job->size, job->chunk.head.frag, 0);
+}
+
+/*
+ * Mark what the chunks name. A chunk names nothing that was removed before the one before it began,
+ * since a thread takes a record of a removed fragment at most to the next chunk.
+ */
+static void mark_chunks(struct dep_window *w)
+{
+	struct dep_kept_chunk *k;
+	struct entry *t;
+
+	for (k = w->oldest; k; k = k->next) {
+		t = find(&w->threads, k->thread);
+		if (!t || t->before_ns <= w->trim->last_ns)
+			dep_trim_mark(w->trim, k->body, k->chunk.fill, k->chunk.head.frag,
+				      k->chunk.tail.frag);
+		if (t)
+			t->before_ns = k->chunk.start_ns;
+	}
+}
+
+void dep_window_trim_end(struct dep_window *w)
+{
+	struct entry *t;
+	size_t i;
+	u64 cutoff;
+
+	if (!w->trim)
+		return;
+	for (i = 0; i < w->threads.n; i++)
+		w->threads.row[i].before_ns = w->threads.row[i].dropped_ns;
+	mark_chunks(w);
+	for (i = 0; i < w->threads.n; i++) {
+		t = &w->threads.row[i];
+		/* What it names later was removed after this time, or before it began. */
+		cutoff = t->end ? w->trim->begin_ns : t->before_ns;
+		if (!t->end && t->idle_ns > cutoff)
+			cutoff = t->idle_ns;
+		if (t->begin && t->begin->thread.start_ns > cutoff)
+			cutoff = t->begin->thread.start_ns;
+		dep_trim_thread(w->trim, t->owner, cutoff);
+	}
+	dep_trim_end(w->trim, &w->descriptors);
+	w->trim = NULL;
+	count_descriptors(w);
 }
 
 u64 dep_window_descriptor_bytes(const struct dep_window *w)
 {
-	return __atomic_load_n(&w->descriptors.bytes, __ATOMIC_RELAXED);
+	return __atomic_load_n(&w->descriptor_bytes, __ATOMIC_RELAXED);
 }
 
 void dep_window_reason(struct dep_window *w, const struct dep_kept *kept)
@@ -665,6 +809,8 @@ void dep_window_free(struct dep_window *w)
 	clear_saving(&w->saving);
 	free_list(w->oldest);
 	free_spare(w->spare);
+	dep_trim_free(w->trim);
+	dep_fates_free(&w->fates);
 	dep_batches_drop(&w->descriptors);
 	free_entries(&w->processes);
 	free_entries(&w->threads);

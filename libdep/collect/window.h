@@ -12,6 +12,8 @@
  *
  * Entries of processes and threads wait in the window, too, and so do descriptors. An ended thread
  * of which no chunk is left is forgotten, and so are its process and the descriptors of that.
+ * Descriptors of a process that goes on are dropped when nothing needs them any more (trim.h). They
+ * count in the bound, but leave a part of it to chunks.
  *
  * A snapshot shares the chunks and descriptors with the window (dep_window_save()): they are freed
  * when neither has them any more.
@@ -23,6 +25,7 @@
 
 #include "kept_chunk.h"
 #include "kept_descriptors.h"
+#include "trim.h"
 #include "write_queue.h"
 
 struct dep_window;
@@ -41,8 +44,29 @@ void dep_window_free(struct dep_window *w);
 /** dep_window_entry() - keep a copy of @job, the begin or end of a process or thread */
 int dep_window_entry(struct dep_window *w, const struct dep_job *job);
 
-/** dep_window_descriptors() - keep a copy of whole descriptors; 0 or -ENOMEM */
-int dep_window_descriptors(struct dep_window *w, u32 process, const u8 *data, size_t size);
+/**
+ * dep_window_descriptors() - keep a copy of whole, checked descriptors
+ * @index_bytes: memory that the writer's index of fragments has now
+ *
+ * Return: 0; -E2BIG: more descriptors are needed than the bound allows; -ENOMEM.
+ */
+int dep_window_descriptors(struct dep_window *w, u32 process, const u8 *data, size_t size,
+			   u64 index_bytes);
+
+/** dep_window_wants_trim() - are there enough descriptors to drop? Any thread may ask */
+bool dep_window_wants_trim(const struct dep_window *w);
+/**
+ * dep_window_trim_begin() - begin to drop descriptors that nothing needs; see trim.h
+ * @ns: time before all threads were listed that dep_window_trim_thread() may be called for
+ */
+int dep_window_trim_begin(struct dep_window *w, u64 ns, const struct dep_trim_ops *ops);
+/**
+ * dep_window_trim_thread() - a thread was in a system call at time @job->upto
+ * @job: serial of the thread, and a copy of its unfinished chunk
+ */
+void dep_window_trim_thread(struct dep_window *w, const struct dep_job *job);
+/** dep_window_trim_end() - when all threads were looked at: drop descriptors */
+void dep_window_trim_end(struct dep_window *w);
 
 /**
  * dep_window_chunk() - add the chunk of @job, and drop the oldest chunks beyond the bounds
@@ -61,7 +85,7 @@ void dep_window_expire(struct dep_window *w, struct dep_moment now);
 /** dep_window_bytes() - bytes of chunks in the window; any thread may ask */
 u64 dep_window_bytes(const struct dep_window *w);
 
-/** dep_window_descriptor_bytes() - bytes of descriptors in the window; any thread may ask */
+/** dep_window_descriptor_bytes() - bytes of descriptors and of their index; any thread may ask */
 u64 dep_window_descriptor_bytes(const struct dep_window *w);
 
 /** dep_window_reason() - say why the window will be stored, before dep_window_empty() */

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "libdep/format/file/error.h"
 #include "libdep/format/write/pack.h"
 #include "snapshot_store.h"
 #include "window.h"
@@ -282,8 +283,36 @@ static int keep_descriptors(struct dep_queue *q, const struct dep_job *job)
 	int ret = 0;
 
 	if (!dep_queue_stopped(q))
-		ret = dep_window_descriptors(q->set.window, job->serial, job->data, job->size);
+		ret = dep_window_descriptors(q->set.window, job->serial, job->data, job->size,
+					     dep_writer_index_bytes(q->set.w));
+	if (ret == -E2BIG)
+		return dep_fail(ret, "the descriptions of the code that the programs can still "
+				"execute take more than --last allows: give a larger size");
 	return ret ? ret : job->ret;
+}
+
+/* ---- the index of fragments, for a trim of the window ---- */
+
+static bool frag_number(void *arg, u32 first_exit, u32 *number)
+{
+	return dep_writer_frag(arg, first_exit, number);
+}
+
+static void named(void *arg, const u8 *body, u32 size, u32 from, u32 n, u8 *bits)
+{
+	dep_writer_named(arg, body, size, from, n, bits);
+}
+
+static void forget(void *arg, struct dep_forgotten *f)
+{
+	dep_writer_forget(arg, f);
+}
+
+static int begin_trim(struct dep_queue *q, const struct dep_job *job)
+{
+	const struct dep_trim_ops ops = { frag_number, named, forget, q->set.w };
+
+	return dep_window_trim_begin(q->set.window, job->upto, &ops);
 }
 
 /* Put a job into the window. Return: 1 if it must go to the store, 0 or a negative errno. */
@@ -297,6 +326,14 @@ static int put_window(struct dep_queue *q, const struct dep_job *job)
 		       dep_window_save_chunk(q->set.window, job, present());
 	case DEP_JOB_SAVE_END:
 		return dep_window_save_end(q->set.window, job);
+	case DEP_JOB_TRIM_BEGIN:
+		return begin_trim(q, job);
+	case DEP_JOB_TRIM_THREAD:
+		dep_window_trim_thread(q->set.window, job);
+		return 0;
+	case DEP_JOB_TRIM_END:
+		dep_window_trim_end(q->set.window);
+		return 0;
 	case DEP_JOB_PROCESS:
 	case DEP_JOB_PROCESS_END:
 	case DEP_JOB_THREAD:
@@ -365,6 +402,9 @@ static int store_job(struct dep_queue *q, struct dep_job *job)
 		break;
 	case DEP_JOB_SAVE_SCAN:
 	case DEP_JOB_SAVE_END:
+	case DEP_JOB_TRIM_BEGIN:
+	case DEP_JOB_TRIM_THREAD:
+	case DEP_JOB_TRIM_END:
 	case DEP_JOB_NOTHING:
 		break;
 	case DEP_JOB_CLOSE:
@@ -485,6 +525,7 @@ static void prepare(struct dep_queue *q, struct dep_job *job, struct dep_worker 
 {
 	pthread_mutex_t *lock = &q->pool->lock;
 	const char *why = "";
+	bool alone;
 	u32 known;
 
 	q->next = job->next;
@@ -495,14 +536,20 @@ static void prepare(struct dep_queue *q, struct dep_job *job, struct dep_worker 
 	if (is_chunk(job->kind)) {
 		job->state = JOB_BUSY;
 		known = dep_writer_known(q->set.w);
+		q->packing++;
 		unlock(q);
 		job->ret = pack_chunk(q, job, me, known);
 		why = dep_error();
 		pthread_mutex_lock(lock);
+		q->packing--;
 	} else if (job->kind == DEP_JOB_DESCRIPTORS) {
 		job->state = JOB_BUSY;
 		q->admitting = true;
+		/* What was taken out of the index before cannot be found any more. */
+		alone = !q->packing && !q->putting;
 		unlock(q);
+		if (alone)
+			dep_writer_reclaim(q->set.w);
 		job->ret = dep_writer_admit(q->set.w, job->data, job->size, &job->size);
 		why = dep_error();
 		pthread_mutex_lock(lock);

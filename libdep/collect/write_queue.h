@@ -35,6 +35,9 @@ enum dep_job_kind {
 	DEP_JOB_SAVE_SCAN,	/* as DEP_JOB_SCAN, for a snapshot of a window only */
 	DEP_JOB_SAVE_END,	/* as DEP_JOB_THREAD_END, for a snapshot of a window only */
 	DEP_JOB_SAVE,		/* start the snapshot @owner of the window */
+	DEP_JOB_TRIM_BEGIN,	/* dep_window_trim_begin() with the time @upto */
+	DEP_JOB_TRIM_THREAD,	/* dep_window_trim_thread() */
+	DEP_JOB_TRIM_END,	/* dep_window_trim_end() */
 	DEP_JOB_NOTHING,	/* store nothing, only call done() */
 	DEP_JOB_CLOSE,		/* call dep_writer_close(); must be the last job of the queue */
 };

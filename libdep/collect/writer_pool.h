@@ -28,6 +28,7 @@ struct dep_queue {
 	u32 prepared;		/* number of jobs in preparation or prepared */
 	u32 workers;		/* number of writer threads that work for this queue now */
 	bool admitting, putting;
+	u32 packing;		/* number of chunks in preparation */
 	u64 desc_bytes;
 	bool wanted;		/* the loop waits for room in the queue: wake it */
 

@@ -200,6 +200,7 @@ static s64 fork_process(struct tls *t, u64 nr, u64 a[6], u64 flags, u64 stack, u
 	if (signal_first(t, &old))
 		return SYS_ABORTED;
 	lock(&frag_lock);
+	record_forking();
 	slots_hold(1);
 	thread_list_lock_for_fork(1);
 	heap_lock_for_fork(1);

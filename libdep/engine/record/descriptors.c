@@ -298,3 +298,25 @@ void record_unmap(u64 start, u64 end)
 
 	append(&d, sizeof(d));
 }
+
+void record_removed(const struct frag *f)
+{
+	struct adept_desc_removed d = {
+		.h = { sizeof(d), ADEPT_DESC_REMOVED }, .first_exit = f->first_exit,
+	};
+
+	if (!layout()->tell_removed || !recording() || f->first_exit >= ADEPT_NO_EXITS)
+		return;
+	d.time_ns = rt_now();
+	append(&d, sizeof(d));
+}
+
+void record_forking(void)
+{
+	struct adept_desc_forked d = { .h = { sizeof(d), ADEPT_DESC_FORKED } };
+
+	if (!layout()->tell_removed || !recording())
+		return;
+	d.time_ns = rt_now();
+	append(&d, sizeof(d));
+}

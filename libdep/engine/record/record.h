@@ -64,6 +64,10 @@ void record_log(enum adept_log_area area, const char *fmt, ...);
 
 void record_map(const struct map_line *l);
 void record_unmap(u64 start, u64 end);
+/** record_removed() - if the collector wants to know: the fragment was removed, or will be */
+void record_removed(const struct frag *f);
+/** record_forking() - if the collector wants to know: the process forks now; holds frag_lock */
+void record_forking(void);
 
 /* Functions of ring.c; t->pp is the record pointer while a thread runs in the engine */
 /** ring_init() - allocate the shared scratch chunk of unrecorded threads; 0: no memory */

@@ -189,6 +189,7 @@ void frag_kill(struct frag *f)
 		call_stub_rebuild(f->pc);
 	else if (f->after == AFTER_JUMP)
 		landing_renew(f->pc);
+	record_removed(f);
 }
 
 /* Kill all versions of @pc that do not record results of hooked functions. */

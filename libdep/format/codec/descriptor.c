@@ -188,6 +188,14 @@ int dep_desc_check(const struct adept_desc *h)
 		if (h->size >= sizeof(struct adept_desc_unmap))
 			return 0;
 		break;
+	case ADEPT_DESC_REMOVED:
+		if (h->size >= sizeof(struct adept_desc_removed))
+			return 0;
+		break;
+	case ADEPT_DESC_FORKED:
+		if (h->size >= sizeof(struct adept_desc_forked))
+			return 0;
+		break;
 	case ADEPT_DESC_ATTACH:
 		if (h->size >= sizeof(struct adept_desc_attach))
 			return 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "descriptor.h"
@@ -31,6 +32,16 @@ void dep_index_free(struct dep_index *x)
 			free_node(x->root[i]);
 	free(x->root);
 	x->root = NULL;
+	while (x->nretired)
+		free(x->retired[--x->nretired]);
+	free(x->retired);
+	x->retired = NULL;
+	x->retired_room = 0;
+}
+
+static void count(struct dep_index *x, s64 bytes)
+{
+	__atomic_store_n(&x->bytes, x->bytes + (u64)bytes, __ATOMIC_RELAXED);
 }
 
 /* Allocate the page for exit @id, and the node for this page, unless they exist. */
@@ -43,6 +54,7 @@ static int make_page(struct dep_index *x, u32 id)
 		node = calloc(DEP_INDEX_NODE, sizeof(*node));
 		if (!node)
 			return -ENOMEM;
+		count(x, DEP_INDEX_NODE * sizeof(*node));
 		__atomic_store_n(at, node, __ATOMIC_RELEASE);
 	}
 	node = *at + id / DEP_INDEX_PAGE % DEP_INDEX_NODE;
@@ -51,8 +63,71 @@ static int make_page(struct dep_index *x, u32 id)
 	page = calloc(DEP_INDEX_PAGE, sizeof(*page));
 	if (!page)
 		return -ENOMEM;
+	count(x, DEP_INDEX_PAGE * sizeof(*page));
 	__atomic_store_n(node, page, __ATOMIC_RELEASE);
 	return 0;
+}
+
+/* Make room for a page and a node. */
+static int room_to_retire(struct dep_index *x)
+{
+	size_t room = x->retired_room ? 2 * x->retired_room : 64;
+	void **more;
+
+	if (x->nretired + 2 <= x->retired_room)
+		return 0;
+	more = realloc(x->retired, room * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	x->retired = more;
+	x->retired_room = room;
+	return 0;
+}
+
+static bool is_zero(const void *memory, size_t size)
+{
+	const u64 *word = memory;
+	size_t i;
+
+	for (i = 0; i < size / 8; i++)
+		if (word[i])
+			return false;
+	return true;
+}
+
+/* Take the page of @id out of the tree if it has no entry, and its node if that has no page. */
+static int retire_page(struct dep_index *x, u32 id)
+{
+	struct dep_exit_entry ***at = &x->root[id / DEP_INDEX_PAGE / DEP_INDEX_NODE];
+	struct dep_exit_entry **node = *at, **page;
+
+	page = node ? node + id / DEP_INDEX_PAGE % DEP_INDEX_NODE : NULL;
+	if (!page || !*page || !is_zero(*page, DEP_INDEX_PAGE * sizeof(**page)))
+		return 0;
+	if (room_to_retire(x))
+		return -ENOMEM;
+	x->retired[x->nretired++] = *page;
+	__atomic_store_n(page, NULL, __ATOMIC_RELEASE);
+	count(x, -(s64)(DEP_INDEX_PAGE * sizeof(**page)));
+	if (!is_zero(node, DEP_INDEX_NODE * sizeof(*node)))
+		return 0;
+	x->retired[x->nretired++] = node;
+	__atomic_store_n(at, NULL, __ATOMIC_RELEASE);
+	count(x, -(s64)(DEP_INDEX_NODE * sizeof(*node)));
+	return 0;
+}
+
+int dep_index_remove(struct dep_index *x, u32 first_exit, u32 n)
+{
+	u32 i;
+	int err = 0;
+
+	for (i = 0; i < n; i++)
+		if (dep_index_find(x, first_exit + i))
+			dep_index_set(x, first_exit + i, (struct dep_exit_entry){ 0 });
+	for (i = 0; i < n && !err; i += DEP_INDEX_PAGE)
+		err = retire_page(x, first_exit + i);
+	return n && !err ? retire_page(x, first_exit + n - 1) : err;
 }
 
 int dep_index_add(struct dep_index *x, const struct adept_desc_frag *d, u32 frag)

@@ -28,6 +28,10 @@ struct dep_exit_entry {
 
 struct dep_index {
 	struct dep_exit_entry ***root;	/* DEP_INDEX_ROOT nodes; NULL: not allocated yet */
+	u64 bytes;	/* of all pages and nodes; any thread may read it */
+	/* memory that dep_index_remove() has taken out of the tree, and that readers may still use */
+	void **retired;
+	size_t nretired, retired_room;
 };
 
 /* Entries are read and written as one word, so other threads may look up ids at the same time. */
@@ -76,6 +80,13 @@ void dep_index_free(struct dep_index *x);
  * Return: 0, -ENOMEM, or -EEXIST if an id is known already (then none is added).
  */
 int dep_index_add(struct dep_index *x, const struct adept_desc_frag *d, u32 frag);
+
+/**
+ * dep_index_remove() - forget the @n exits from @first_exit on
+ *
+ * Other threads may look up ids meanwhile, but not add any.  Return: 0 or -ENOMEM: some stay.
+ */
+int dep_index_remove(struct dep_index *x, u32 first_exit, u32 n);
 
 static inline const struct dep_exit_entry *dep_index_find(const struct dep_index *x, u32 id)
 {

@@ -154,3 +154,41 @@ void dep_split_tail(struct dep_split *s, const u8 *from, u32 words)
 	s->values = to.len - s->lens;
 	s->bytes_size = to.bytes - s->bytes;
 }
+
+static void mark(struct dep_exit_entry e, u32 from, u32 n, u8 *bits)
+{
+	u32 i = e.frag - from;
+
+	if (e.bytes && i < n)
+		bits[i / 8] |= (u8)(1u << i % 8);
+}
+
+void dep_split_frags(const struct dep_index *x, const u8 *body, u32 size, u32 from, u32 n,
+		     u8 *bits)
+{
+	const u8 *p = body, *end = body + size;
+	struct adept_ev_partial partial;
+	struct dep_exit_entry e;
+	u32 id, values;
+	s64 bytes;
+
+	while (end - p >= 4) {
+		memcpy(&id, p, 4);
+		if (id >= ADEPT_FIRST_EXIT) {
+			e = dep_index_get(x, id);
+			if (!e.bytes || e.bytes > end - p)
+				return;
+			mark(e, from, n, bits);
+			p += e.bytes;
+			continue;
+		}
+		bytes = event_bytes(id, p, (u32)(end - p), &values);
+		if (bytes < 0)
+			return;
+		if (id == ADEPT_EV_PARTIAL) {
+			memcpy(&partial, p + 4, sizeof(partial));
+			mark(dep_index_get(x, partial.frag), from, n, bits);
+		}
+		p += 4 + bytes;
+	}
+}

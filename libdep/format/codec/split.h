@@ -29,6 +29,14 @@ struct dep_split {
 /** dep_split() - parse @body up to the first position without a whole record or event */
 void dep_split(struct dep_split *s, const u8 *body, u32 size);
 
+/**
+ * dep_split_frags() - mark the fragments that whole records and events of @body name
+ * @from, @n: numbers of the fragments of interest
+ * @bits: the bit of each of them, which is set if it is named
+ */
+void dep_split_frags(const struct dep_index *x, const u8 *body, u32 size, u32 from, u32 n,
+		     u8 *bits);
+
 /** dep_split_tail() - encode @words values of the unfinished record that ends the body */
 void dep_split_tail(struct dep_split *s, const u8 *from, u32 words);
 

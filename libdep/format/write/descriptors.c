@@ -7,6 +7,7 @@
 #include "libdep/format/file/build_id.h"
 #include "libdep/format/codec/descriptor.h"
 #include "libdep/format/file/error.h"
+#include "forget.h"
 #include "pack.h"
 #include "writer.h"
 
@@ -105,6 +106,7 @@ int dep_writer_admit(struct dep_writer *w, const void *data, size_t size, size_t
 	size_t at, n;
 	int err = 0;
 
+	dep_writer_work_off(w);
 	for (at = 0; at < size; at += n) {
 		n = dep_desc_next(p + at, size - at);
 		if (!n)

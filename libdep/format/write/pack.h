@@ -15,6 +15,8 @@
 #ifndef ADEPT_FORMAT_WRITE_PACK_H
 #define ADEPT_FORMAT_WRITE_PACK_H
 
+#include <stdbool.h>
+
 #include "store_writer.h"
 #include "libdep/format/file/wire.h"
 
@@ -35,6 +37,36 @@ void dep_compressor_free(struct dep_compressor *p);
  * Return: 0, -EBADMSG if a descriptor is invalid, or another negative errno.
  */
 int dep_writer_admit(struct dep_writer *w, const void *data, size_t size, size_t *good);
+/** struct dep_forgotten - fragments that no segment will name any more */
+struct dep_forgotten {
+	struct dep_forgotten *next;
+	size_t n;
+	struct {
+		uint32_t first_exit, nexits;
+	} frag[];
+};
+
+/**
+ * dep_writer_forget() - let the next admission take fragments out of the index
+ * @f: allocated by malloc(); the writer frees it
+ *
+ * Any thread may call it, and the next three functions, while another one admits.
+ */
+void dep_writer_forget(struct dep_writer *w, struct dep_forgotten *f);
+/** dep_writer_frag() - number of the fragment with this first exit; false: it is not known */
+bool dep_writer_frag(const struct dep_writer *w, uint32_t first_exit, uint32_t *frag);
+/** dep_writer_named() - dep_split_frags() with the writer's index; */
+void dep_writer_named(const struct dep_writer *w, const void *body, uint32_t size, uint32_t from,
+		      uint32_t n, uint8_t *bits);
+/** dep_writer_index_bytes() - memory of the index */
+uint64_t dep_writer_index_bytes(const struct dep_writer *w);
+/**
+ * dep_writer_reclaim() - free what earlier admissions have taken out of the index
+ *
+ * No thread may be using the index that was doing so at the last admission.
+ */
+void dep_writer_reclaim(struct dep_writer *w);
+
 /** dep_writer_known() - number of fragments admitted (checked and indexed) so far */
 uint32_t dep_writer_known(const struct dep_writer *w);
 /** dep_writer_log() - append admitted descriptors, at most DEP_FRAME_MAX bytes */

@@ -70,6 +70,7 @@ void dep_writer_free(struct dep_writer *w)
 	free(w->chains.row);
 	dep_manifest_drop(w->manifest);
 	dep_compressor_free(w->press);
+	dep_writer_drop_forgotten(w);
 	dep_index_free(&w->index);
 	free(w->desc);
 	free(w->dir);

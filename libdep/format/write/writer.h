@@ -35,6 +35,8 @@ struct dep_writer {
 	u32 nprocesses, nthreads;	/* number of processes and threads in the log */
 	struct dep_index index;
 	u32 nfrags;
+	/* fragments that dep_writer_forget() wants out of the index; the next admission does it */
+	struct dep_forgotten *forgotten;
 	int level;			/* compression level of zstd, or DEP_LEVEL_QUICK */
 	u64 discarded_bytes;
 	int error;			/* errno of the first failed write or sync, or 0 */
@@ -70,6 +72,8 @@ void dep_writer_flush(struct dep_writer *w);
 int dep_writer_sync(struct dep_writer *w);
 /** dep_writer_unsure() - record result @err of a sync; returns @err, or an earlier sync's error */
 int dep_writer_unsure(struct dep_writer *w, int err);
+/** dep_writer_drop_forgotten() - free the lists of dep_writer_forget() */
+void dep_writer_drop_forgotten(struct dep_writer *w);
 /** dep_writer_build_id() - log the build-id of a mapping's file, if the file can be read */
 int dep_writer_build_id(struct dep_writer *w, u32 process, const struct adept_desc_map *map);
 

@@ -27,14 +27,17 @@ static uint32_t mode_flag(const char *name, size_t n)
 	return n == 3 && !memcmp(name, "all", n) ? ADEPT_S_CHAOS_ALL : 0;
 }
 
-uint32_t engine_chaos_flags(struct argp_state *state, uint64_t *seed)
+uint32_t engine_chaos_flags(struct argp_state *state, uint32_t *seed)
 {
 	const char *at = getenv("DEP_CHAOS"), *colon;
 	uint32_t flag, flags = 0;
 	size_t n;
 
 	colon = at ? strchr(at, ':') : NULL;
-	*seed = colon ? parse_number(state, "the seed of DEP_CHAOS", colon + 1, 1, UINT32_MAX) : 1;
+	*seed = 1;
+	if (colon)
+		*seed = (uint32_t)parse_number(state, "the seed of DEP_CHAOS", colon + 1, 1,
+					       UINT32_MAX);
 	for (; at && *at && at != colon; at += n + (at[n] == ',')) {
 		n = strcspn(at, ",:");
 		flag = mode_flag(at, n);

@@ -245,6 +245,8 @@ static int prepare(struct record *r)
 		return ret;
 	dep_session_watch(&r->session, &r->o.triggers);
 	dep_session_seed(&r->session, r->o.chaos_seed);
+	if (r->o.last_bytes)
+		dep_session_tell_removed(&r->session);
 	dep_session_guard(&r->session);
 	ret = dep_target_init(&r->target, r->session.map, r->session.fd, &why);
 	if (ret) {

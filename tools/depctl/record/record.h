@@ -37,7 +37,7 @@ struct record_options {
 	} perf[PERF_EVENTS];	/* --on-perf */
 	uint32_t nperf;
 	uint32_t flags;		/* ADEPT_S_* */
-	uint64_t chaos_seed;	/* of ADEPT_S_CHAOS_*; 0: 1 */
+	uint32_t chaos_seed;	/* of ADEPT_S_CHAOS_*; 0: 1 */
 	int level;
 	bool temporary;		/* the store is deleted at the end, so it is compressed quickly */
 	bool shared;		/* @group may read the store, too */
@@ -103,7 +103,7 @@ uint32_t engine_log_flags(struct argp_state *state);
  *
  * Exits with a usage error if it names an unknown mode.
  */
-uint32_t engine_chaos_flags(struct argp_state *state, uint64_t *seed);
+uint32_t engine_chaos_flags(struct argp_state *state, uint32_t *seed);
 
 struct client;
 

@@ -1,0 +1,164 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The bound of --last holds for descriptors, too: programs that generate code for ever, and that map
+# and unmap code for ever. Bytes are counted while the recording goes on; snapshots and the store
+# verify, so nothing is dropped that a stored chunk names.
+. "$(dirname "$0")/lib.sh"
+need_depctl
+"$tests/programs/build.sh" "$build/programs" || exit 1
+. "$tests/depd.sh"
+program=$build/programs/code_forever
+running=
+clean_up() {
+	# Not a word of the shell about killed jobs: the totals must be the last line.
+	{
+		kill -9 $depd_pid $running
+		wait $running
+	} 2>/dev/null
+	sleep 0.3
+	drop_tmp
+}
+trap clean_up EXIT
+cd "$tmp" || exit 1
+rounds=8000
+[ "$LONG" != 1 ] || rounds=200000
+start
+
+# window MEMBER: of what depd says about the window of the only session
+window() {
+	"$DEPCTL" sessions --json | sed -n "s/.*\"$1\":\\([0-9]*\\).*/\\1/p"
+}
+
+# good NAME STORE: verify finds nothing wrong, and references in it
+good() {
+	"$DEPCTL" verify "$2" >verify.out 2>&1 || {
+		fail "$1: $(tail -n 3 verify.out | paste -s -d '|')"
+		return
+	}
+	grep -Eq ' [1-9][0-9]* references: good$' verify.out && pass "$1" ||
+		fail "$1: $(tail -n 1 verify.out)"
+}
+
+# described STORE: fragments in the store
+described() {
+	"$DEPCTL" info --quick "$1" | sed -n 's/^fragments: \([0-9]*\),.*/\1/p'
+}
+
+for mode in rewrite map; do
+	rm -f out
+	"$DEPCTL" record -o $mode --last=16M --ring-size=128K -- "$program" $mode $rounds \
+		>out 2>err &
+	depctl=$!
+	running=$depctl
+	wait_for 30 test -s out || fail "$mode does not start: $(cat err)"
+	most=0
+	samples=0
+	for shot in 1 2; do
+		# A snapshot after each third of the rounds.
+		while kill -0 $depctl 2>/dev/null &&
+		      [ "$(grep -c . out)" -lt $((rounds / 3000 * shot)) ]; do
+			chunks=$(window chunk_bytes)
+			bytes=$(window descriptor_bytes)
+			[ -n "$bytes" ] || continue
+			samples=$((samples + 1))
+			[ $bytes -le $most ] || most=$bytes
+			[ $chunks -le 16777216 ] || fail "$mode: $chunks bytes of chunks"
+		done
+		"$DEPCTL" snapshot -q -o $mode.$shot $mode 2>snapshot.err ||
+			fail "$mode: snapshot $shot: $(cat snapshot.err)"
+	done
+	wait $depctl
+	is "$mode: the program's status and output" "$? $(tail -n 1 out)" "0 all sums are good"
+	[ $samples -gt 10 ] && pass "$mode: bytes were counted" || fail "$mode: $samples samples"
+	# Each fragment takes 64 bytes and more: all of them would take twice this.
+	[ $most -gt 0 ] && [ $most -le 16777216 ] && pass "$mode: the bound" ||
+		fail "$mode: $most bytes of descriptors with --last=16M"
+	good "$mode: the first snapshot" $mode.1
+	good "$mode: the last snapshot" $mode.2
+	good "$mode: the store" $mode
+	n=$(described $mode)
+	[ "${n:-0}" -gt 64 ] && [ "$n" -lt $((rounds * 64 / 2)) ] &&
+		pass "$mode: most fragments were dropped" || fail "$mode: $n fragments"
+done
+
+# Mappings of code that is gone are dropped, too: each round has one.
+n=$("$DEPCTL" ls --modules map 2>/dev/null | grep -c /code)
+[ "$n" -lt $((rounds / 4)) ] && pass "most mappings were dropped" || fail "$n mappings"
+
+# ---- a process that forks: what a child has stays, and is found ----
+cat >forks.c <<'END'
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	unsigned char *code = mmap(0, 4096, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned int i, n, sum = 0, (*f)(void);
+	int status, go[2];
+	char c;
+
+	memcpy(&f, &code, sizeof(f));
+	memcpy(code, "\xb8\1\0\0\0\xc3", 6);
+	f();
+	if (pipe(go))
+		return 1;
+	if (!fork()) {
+		/* The parent's code, after the parent has replaced it. */
+		if (read(go[0], &c, 1) != 1)
+			return 1;
+		for (i = 0; i < 100000; i++)
+			sum += f();
+		_exit(sum != 100000);
+	}
+	for (n = 0; n < 20000; n++) {
+		memcpy(code + 1, &n, sizeof(n));
+		if (f() != n)
+			return 1;
+	}
+	if (write(go[1], "", 1) != 1 || wait(&status) < 0)
+		return 1;
+	printf("%d\n", status);
+	return 0;
+}
+END
+gcc -O1 -o forks forks.c || exit 1
+"$DEPCTL" record -q -o forked --last=2M --ring-size=128K -- ./forks >out 2>err
+is "a child with its parent's code" "$? $(cat out)" "0 0"
+good "its store" forked
+
+# ---- more code than the bound allows: the recording ends, the program does not ----
+cat >grows.c <<'END'
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+int main(void)
+{
+	const unsigned int n = 1000000;
+	unsigned char *code = mmap(0, n * 6, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned int i, (*f)(void);
+	unsigned char *at;
+
+	for (i = 0, at = code; i < n; i++, at += 6) {
+		at[0] = 0xb8;
+		memcpy(at + 1, &i, sizeof(i));
+		at[5] = 0xc3;
+	}
+	for (i = 0, at = code; i < n; i++, at += 6) {
+		memcpy(&f, &at, sizeof(f));
+		if (f() != i)
+			return 1;
+	}
+	puts("done");
+	return 0;
+}
+END
+gcc -O1 -o grows grows.c || exit 1
+"$DEPCTL" record -o grown --last=2M --ring-size=128K -- ./grows >out 2>err
+is "too much code: status and output" "$? $(cat out)" "1 done"
+grep -q "take more than --last allows" err && pass "depctl says why" || fail "$(cat err)"
+
+term_depd
+depd_pid=
+finish
