@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kept_descriptors.h"
+#include "libdep/abi/stream.h"
 
 #define BATCH_ROOM	(64u << 10)	/* bytes of a batch, unless more come at once */
 
@@ -65,6 +66,22 @@ void dep_batches_forget(struct dep_batches *b, u32 process)
 	}
 	b->n = n;
 	__atomic_store_n(&b->bytes, b->bytes - gone, __ATOMIC_RELAXED);
+}
+
+static const struct adept_desc *desc_at(const struct dep_batch *b, size_t at)
+{
+	return (const void *)(b->data + at);
+}
+
+size_t dep_batch_run(const struct dep_batch *b, size_t *from)
+{
+	size_t at;
+
+	while (*from < b->size && desc_at(b, *from)->type == ADEPT_DESC_FORKED)
+		*from += desc_at(b, *from)->size;
+	for (at = *from; at < b->size && desc_at(b, at)->type != ADEPT_DESC_FORKED;)
+		at += desc_at(b, at)->size;
+	return at - *from;
 }
 
 int dep_batches_share(const struct dep_batches *b, struct dep_batches *copy)

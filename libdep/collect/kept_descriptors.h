@@ -31,6 +31,13 @@ struct dep_batches {
 int dep_batches_add(struct dep_batches *b, u32 process, const u8 *data, size_t size);
 /** dep_batches_forget() - drop all descriptors of process @process, which nobody needs any more */
 void dep_batches_forget(struct dep_batches *b, u32 process);
+/**
+ * dep_batch_run() - find the next descriptors of a batch that are to be stored together
+ * @from: 0 at first; moved to their offset
+ *
+ * ADEPT_DESC_FORKED is for the window only.  Return: their size; 0: there are no more.
+ */
+size_t dep_batch_run(const struct dep_batch *b, size_t *from);
 /** dep_batches_share() - make @copy, with a reference to each batch; 0 or -ENOMEM */
 int dep_batches_share(const struct dep_batches *b, struct dep_batches *copy);
 /** dep_batches_drop() - drop all references, and free @b's table */

@@ -72,12 +72,13 @@ static int put_jobs(struct dep_writer *w, struct dep_job *const *job, size_t n)
 /* The descriptors were admitted before, so an error is one of the store. */
 static int put_descriptors(struct dep_writer *w, const struct dep_batches *b)
 {
-	size_t i;
+	size_t i, at, size;
 	int err = 0;
 
 	for (i = 0; i < b->n && !err; i++)
-		err = dep_writer_descriptors(w, b->row[i]->process, b->row[i]->data,
-					     b->row[i]->size);
+		for (at = 0; !err && (size = dep_batch_run(b->row[i], &at)); at += size)
+			err = dep_writer_descriptors(w, b->row[i]->process, b->row[i]->data + at,
+						     size);
 	return err;
 }
 

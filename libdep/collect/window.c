@@ -559,27 +559,37 @@ static void batch_stored(struct dep_job *job)
 	dep_batch_put(job->owner);
 }
 
+static int put_batch(struct dep_queue *q, struct dep_batch *batch)
+{
+	struct dep_job *job;
+	size_t at, size;
+
+	for (at = 0; (size = dep_batch_run(batch, &at)); at += size) {
+		job = dep_queue_job(q, DEP_JOB_LOG, 0);
+		if (!job)
+			return -ENOMEM;
+		job->serial = batch->process;
+		job->body = batch->data + at;
+		job->size = size;
+		job->owner = batch;
+		job->done = batch_stored;
+		__atomic_fetch_add(&batch->refs, 1, __ATOMIC_RELAXED);
+		dep_queue_put(q, job);
+	}
+	return 0;
+}
+
 static int put_descriptors(struct dep_window *w, struct dep_queue *q)
 {
 	struct dep_batches *b = &w->descriptors;
-	struct dep_job *job;
 	size_t i;
+	int err = 0;
 
-	for (i = 0; i < b->n; i++) {
-		job = dep_queue_job(q, DEP_JOB_LOG, 0);
-		if (!job)
-			break;
-		job->serial = b->row[i]->process;
-		job->body = b->row[i]->data;
-		job->size = b->row[i]->size;
-		job->owner = b->row[i];
-		job->done = batch_stored;
-		dep_queue_put(q, job);
-	}
-	/* The jobs own the others. */
-	memmove(b->row, b->row + i, (b->n - i) * sizeof(*b->row));
-	b->n -= i;
-	return b->n ? -ENOMEM : 0;
+	for (i = 0; i < b->n && !err; i++)
+		err = put_batch(q, b->row[i]);
+	if (!err)
+		dep_batches_drop(b);
+	return err;
 }
 
 /* Put the first or last jobs of all entries into @q, which then owns them. */

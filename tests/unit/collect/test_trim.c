@@ -398,6 +398,35 @@ static void shared(void **state)
 	dep_window_free(w);
 }
 
+/* What the window itself needs is not stored: FORKED is left out. */
+static void stored(void **state)
+{
+	struct dep_window *w = with_threads(1);
+	struct dep_saved s;
+	size_t at = 0, size;
+
+	(void)state;
+	forked(w, 1000);
+	fragment(w, 1000, FIRST);
+	fragment(w, 1000, FIRST + 1);
+	forked(w, 1000);
+	forked(w, 1000);
+	map(w, 1000, 0x1000, 0x2000);
+	forked(w, 1000);
+	assert_int_equal(dep_window_save(w, &s), 0);
+	assert_int_equal(s.descriptors.n, 1);
+	size = dep_batch_run(s.descriptors.row[0], &at);
+	assert_int_equal(at, sizeof(struct adept_desc_forked));
+	assert_int_equal(size, 2 * sizeof(struct adept_desc_frag));
+	at += size;
+	size = dep_batch_run(s.descriptors.row[0], &at);
+	assert_int_equal(size, sizeof(struct adept_desc_map));
+	at += size;
+	assert_int_equal(dep_batch_run(s.descriptors.row[0], &at), 0);
+	dep_saved_free(&s);
+	dep_window_free(w);
+}
+
 /* Removals of fragments that are unknown, or come twice; a malformed descriptor. */
 static void odd(void **state)
 {
@@ -486,6 +515,7 @@ int main(void)
 		cmocka_unit_test(forks),
 		cmocka_unit_test(mappings),
 		cmocka_unit_test(shared),
+		cmocka_unit_test(stored),
 		cmocka_unit_test(odd),
 		cmocka_unit_test(for_ever),
 		cmocka_unit_test(too_much),
