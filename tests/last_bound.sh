@@ -20,7 +20,7 @@ clean_up() {
 }
 trap clean_up EXIT
 cd "$tmp" || exit 1
-rounds=8000
+rounds=4000
 [ "$LONG" != 1 ] || rounds=200000
 start
 
@@ -46,7 +46,7 @@ described() {
 
 for mode in rewrite map; do
 	rm -f out
-	"$DEPCTL" record -o $mode --last=16M --ring-size=128K -- "$program" $mode $rounds \
+	"$DEPCTL" record -o $mode --last=8M --ring-size=128K -- "$program" $mode $rounds \
 		>out 2>err &
 	depctl=$!
 	running=$depctl
@@ -62,7 +62,7 @@ for mode in rewrite map; do
 			[ -n "$bytes" ] || continue
 			samples=$((samples + 1))
 			[ $bytes -le $most ] || most=$bytes
-			[ $chunks -le 16777216 ] || fail "$mode: $chunks bytes of chunks"
+			[ $chunks -le 8388608 ] || fail "$mode: $chunks bytes of chunks"
 		done
 		"$DEPCTL" snapshot -q -o $mode.$shot $mode 2>snapshot.err ||
 			fail "$mode: snapshot $shot: $(cat snapshot.err)"
@@ -71,13 +71,12 @@ for mode in rewrite map; do
 	is "$mode: the program's status and output" "$? $(tail -n 1 out)" "0 all sums are good"
 	[ $samples -gt 10 ] && pass "$mode: bytes were counted" || fail "$mode: $samples samples"
 	# Each fragment takes 64 bytes and more: all of them would take twice this.
-	[ $most -gt 0 ] && [ $most -le 16777216 ] && pass "$mode: the bound" ||
-		fail "$mode: $most bytes of descriptors with --last=16M"
-	good "$mode: the first snapshot" $mode.1
+	[ $most -gt 0 ] && [ $most -le 8388608 ] && pass "$mode: the bound" ||
+		fail "$mode: $most bytes of descriptors with --last=8M"
 	good "$mode: the last snapshot" $mode.2
 	good "$mode: the store" $mode
 	n=$(described $mode)
-	[ "${n:-0}" -gt 64 ] && [ "$n" -lt $((rounds * 64 / 2)) ] &&
+	[ "${n:-0}" -gt 64 ] && [ "$n" -lt $((rounds * 64 / 4 * 3)) ] &&
 		pass "$mode: most fragments were dropped" || fail "$mode: $n fragments"
 done
 

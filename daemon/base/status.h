@@ -57,8 +57,8 @@ struct session_info {
 	uint64_t waiting_threads;	/* threads that wait for a free chunk in their ring */
 	/*
 	 * Of a session that keeps only its newest part: the bounds (bytes 0: it keeps all; ns 0:
-	 * none), bytes of chunks and of descriptors in memory, and, when it has ended, bytes dropped and the time at the end of
-	 * which nothing was dropped
+	 * none), bytes of chunks and of descriptors in memory, and, when it has ended, bytes
+	 * dropped and the time at the end of which nothing was dropped
 	 */
 	uint64_t last_max_bytes, last_max_ns, last_bytes, last_descriptors;
 	uint64_t last_dropped, last_kept_ns;

@@ -176,7 +176,7 @@ struct adept_session {
 	u64 heartbeat_ns;
 	/* offset of the reserved slots: adept_retired[nprocs], adept_retired_thread[nthreads] */
 	u64 retired_off;
-	/* 1: describe the removal of fragments, and forks (ADEPT_DESC_REMOVED, ADEPT_DESC_FORKED) */
+	/* 1: write ADEPT_DESC_REMOVED and ADEPT_DESC_FORKED, for a window */
 	u32 tell_removed;
 	u32 chaos_seed;		/* of the modes ADEPT_S_CHAOS_*, not 0 */
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The loop's part of a trim of the window (trim.h): list the threads, and copy the unfinished chunks
- * of those that are in a system call.
+ * The loop's part of a trim of the window (trim.h): list the threads, and copy the unfinished
+ * chunks of those that are in a system call.
  *
  * The list is made after the time before which removed fragments are looked at. A thread that it
  * lacks began after that time, so it cannot enter them.

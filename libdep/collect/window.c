@@ -333,7 +333,7 @@ void dep_window_expire(struct dep_window *w, struct dep_moment now)
 }
 
 /*
- * Descriptors count in the bound, too.  Those that only old chunks name go with these.  Something is
+ * Descriptors count in the bound, too. Those that only old chunks name go with these. Something is
  * left to chunks in any case, since code that can still be executed must stay described.
  */
 static u64 room_for_chunks(const struct dep_window *w)

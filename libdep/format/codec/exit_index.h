@@ -29,7 +29,7 @@ struct dep_exit_entry {
 struct dep_index {
 	struct dep_exit_entry ***root;	/* DEP_INDEX_ROOT nodes; NULL: not allocated yet */
 	u64 bytes;	/* of all pages and nodes; any thread may read it */
-	/* memory that dep_index_remove() has taken out of the tree, and that readers may still use */
+	/* memory that dep_index_remove() has taken out; readers may still use it */
 	void **retired;
 	size_t nretired, retired_room;
 };
