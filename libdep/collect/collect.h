@@ -183,7 +183,8 @@ struct dep_collect_status {
 	bool failed;		/* writing the store failed; @error says why */
 	/*
 	 * With dep_collect_setup.last_bytes: bytes of chunks and of descriptors in memory. After
-	 * dep_collector_store_last() also the bytes that were dropped, and the time from which on everything was kept (or 0).
+	 * dep_collector_store_last() also the bytes that were dropped, and the time from which on
+	 * everything was kept (or 0).
 	 */
 	u64 last_bytes, last_descriptors, last_dropped, last_from_ns;
 	char error[512];
