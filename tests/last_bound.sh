@@ -134,17 +134,21 @@ cat >grows.c <<'END'
 #include <sys/mman.h>
 int main(void)
 {
-	const unsigned int n = 1000000;
-	unsigned char *code = mmap(0, n * 6, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	unsigned int i, (*f)(void);
+	/* Functions of 60 long instructions, so that their descriptions are long. */
+	const unsigned int n = 130000, size = 608;
+	unsigned char *code = mmap(0, n * size, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned int i, k, (*f)(void);
 	unsigned char *at;
 
-	for (i = 0, at = code; i < n; i++, at += 6) {
-		at[0] = 0xb8;
-		memcpy(at + 1, &i, sizeof(i));
-		at[5] = 0xc3;
+	for (i = 0, at = code; i < n; i++, at += size) {
+		for (k = 0; k < 60; k++) {
+			at[k * 10] = 0x48;
+			at[k * 10 + 1] = 0xb8;
+			memcpy(at + k * 10 + 2, &i, sizeof(i));
+		}
+		at[600] = 0xc3;
 	}
-	for (i = 0, at = code; i < n; i++, at += 6) {
+	for (i = 0, at = code; i < n; i++, at += size) {
 		memcpy(&f, &at, sizeof(f));
 		if (f() != i)
 			return 1;
