@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Suite: last_bound. Code that is executed once and then replaced, again and again: code_forever
- * rewrite|map ROUNDS.
+ * rewrite|map [FILE].
  *
  * A round has 64 functions, which no other round has: written over those before, or in a file that
  * is mapped and unmapped. Meanwhile one thread sleeps, one waits in short calls, and one computes.
- * Each thousandth round is printed. At the end the program checks all sums.
+ * Each thousandth round is printed. It ends when there is a file FILE; all sums are checked.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -94,7 +94,8 @@ static unsigned long one_round(int map, int fd, unsigned char *buffer, unsigned 
 int main(int argc, char **argv)
 {
 	int map = argc > 1 && !strcmp(argv[1], "map"), fd = -1;
-	unsigned long rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 1000, i, n, seed, want;
+	const char *stop = argc > 2 ? argv[2] : "/";
+	unsigned long i, n, seed, want;
 	void *(*const work[])(void *) = { sleeper, waiter, computer };
 	unsigned char *buffer;
 	pthread_t thread[3];
@@ -108,7 +109,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < 3; i++)
 		if (pthread_create(&thread[i], NULL, work[i], NULL))
 			return 1;
-	for (n = 0; n < rounds; n++) {
+	for (n = 0; n % 1000 || !n || access(stop, F_OK); n++) {
 		seed = n * FUNCTIONS & 0xffffff;
 		want = seed * FUNCTIONS + FUNCTIONS * (FUNCTIONS - 1) / 2;
 		if (one_round(map, fd, buffer, (unsigned int)seed) != want) {
