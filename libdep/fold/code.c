@@ -89,7 +89,7 @@ size_t dep_insn_bytes(struct dep_store *store, uint32_t fragment, uint64_t pc, v
 	return 0;
 }
 
-/* Room for @more rows behind the first @n; they are zero. */
+/* Room for @more rows behind the first @n. */
 static int grow(void *rowsp, size_t *room, size_t n, size_t more, size_t size)
 {
 	void **rows = rowsp;
@@ -118,21 +118,30 @@ static int add_steps(struct dep_code_made *c, struct dep_code_fragment *f, u32 n
 {
 	struct dep_code_reader r;
 	struct dep_code_insn in;
+	struct dep_insn_info *info;
 	struct dep_step *s;
 	u32 refs = 0;
 	int ret;
 
 	dep_code_begin(&r, c->store, number);
+	c->first_insn[number] = c->ninsns;
+	ret = grow(&c->insn, &c->insns_room, c->ninsns, r.d->ninsns, sizeof(*c->insn));
+	if (ret)
+		return ret;
+	info = c->insn + c->ninsns;
 	ret = grow(&c->step, &c->steps_room, c->code.nsteps, r.d->ninsns + 1ul, sizeof(*c->step));
 	if (ret)
 		return ret;
 	s = c->step + c->code.nsteps;
 	while ((ret = dep_code_next(&r, &in)) > 0) {
 		refs += in.in.nmem;
+		*info++ = (struct dep_insn_info){
+			.size = in.in.len, .refs = in.in.nmem, .branch = dep_branch_of(&in.in), .refs_up_to = refs,
+		};
 		*s = (struct dep_step){
 			.pc = in.pc, .next = in.pc + in.in.len, .target = in.pc + in.in.len,
 			.insns = (u16)(in.index + 1), .refs = (u16)refs,
-			.branch = dep_branch_of(&in.in),
+			.branch = info[-1].branch,
 		};
 		if (s->branch == DEP_BRANCH_COND || s->branch == DEP_BRANCH_JUMP ||
 		    s->branch == DEP_BRANCH_CALL)
@@ -144,20 +153,23 @@ static int add_steps(struct dep_code_made *c, struct dep_code_fragment *f, u32 n
 	}
 	f->nsteps = (u32)(s - (c->step + c->code.nsteps));
 	c->code.nsteps += f->nsteps;
+	c->ninsns += r.d->ninsns;
 	return ret;
 }
 
-/* Number of memory operands of the fragment's first @insns instructions. */
-static u16 refs_up_to(const struct dep_code_made *c, u32 number, u32 insns)
+u32 dep_code_steps(const struct dep_code *code, const struct dep_code_fragment *f, u32 insns)
 {
-	struct dep_code_reader r;
-	struct dep_code_insn in;
-	u32 refs = 0;
+	const struct dep_step *s = code->step + f->first_step;
+	u32 lo = 0, hi = f->nsteps, mid;
 
-	dep_code_begin(&r, c->store, number);
-	while (dep_code_next(&r, &in) > 0 && in.index < insns)
-		refs += in.in.nmem;
-	return (u16)refs;
+	while (lo < hi) {
+		mid = (lo + hi) / 2;
+		if (s[mid].insns <= insns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
 }
 
 /*
@@ -167,11 +179,9 @@ static u16 refs_up_to(const struct dep_code_made *c, u32 number, u32 insns)
 static void set_exit(const struct dep_code_made *c, const struct dep_code_fragment *f, u32 number,
 		     const struct adept_exit *from, bool second, struct dep_code_exit *x)
 {
-	const struct dep_step *s = c->step + f->first_step;
-	u32 n = 0;
+	const struct dep_step *s = c->code.step + f->first_step;
+	u32 n = dep_code_steps(&c->code, f, from->ninsns);
 
-	while (n < f->nsteps && s[n].insns <= from->ninsns)
-		n++;
 	x->fragment = number;
 	x->nsteps = (u16)n;
 	x->insns = from->ninsns;
@@ -183,7 +193,7 @@ static void set_exit(const struct dep_code_made *c, const struct dep_code_fragme
 	} else {
 		/* It ends behind an instruction that is no branch: not at the fragment's end. */
 		x->branch = DEP_BRANCH_NONE;
-		x->refs = refs_up_to(c, number, from->ninsns);
+		x->refs = (u16)dep_code_refs(&c->code, number, from->ninsns);
 	}
 }
 
@@ -211,6 +221,7 @@ static int add_exits(struct dep_code_made *c, struct dep_code_fragment *f, u32 n
 	int err;
 
 	err = grow(&c->exit, &c->exits_room, c->code.nexits, d->nexits, sizeof(*c->exit));
+	c->code.step = c->step;
 	for (i = 0; i < d->nexits && !err; i++) {
 		struct dep_code_exit *to = &c->exit[c->code.nexits];
 
@@ -226,7 +237,7 @@ static int add_fragment(struct dep_code_made *c, struct dep_fragment_times *time
 {
 	const struct dep_fragment *from = dep_store_fragment(c->store, number);
 	struct dep_code_fragment *f = &c->fragment[number];
-	u32 steps = c->code.nsteps;
+	u32 steps = c->code.nsteps, insns = c->ninsns;
 	int err;
 
 	*f = (struct dep_code_fragment){
@@ -242,6 +253,7 @@ static int add_fragment(struct dep_code_made *c, struct dep_fragment_times *time
 		return err;
 	/* Segments that use it cannot be recovered, and are damaged for folds as well. */
 	c->code.nsteps = steps;
+	c->ninsns = insns;
 	f->nsteps = 0;
 	return 0;
 }
@@ -270,7 +282,8 @@ static int add_all(struct dep_code_made *c)
 	int err;
 
 	c->fragment = calloc(n + 1ul, sizeof(*c->fragment));
-	if (!c->fragment)
+	c->first_insn = calloc(n + 1ul, sizeof(*c->first_insn));
+	if (!c->fragment || !c->first_insn)
 		return dep_fail(-ENOMEM, "fragments");
 	err = make_numbers(c);
 	if (err)
@@ -334,6 +347,8 @@ void dep_code_free(struct dep_code *code)
 	free(c->fragment);
 	free(c->exit);
 	free(c->step);
+	free(c->insn);
+	free(c->first_insn);
 	free(c);
 }
 

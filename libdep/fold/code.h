@@ -25,7 +25,20 @@ struct dep_numbers {
 	u32 **page;		/* DEP_EXIT_LIMIT / DEP_CODE_PAGE pointers */
 };
 
-/* What dep_code_make() returns; users see the first member only. */
+/**
+ * struct dep_insn_info - what profiles need of an instruction
+ * @size, @refs, @branch: as in struct dep_insn_count
+ * @refs_up_to: memory operands of the fragment up to this instruction, it included
+ */
+struct dep_insn_info {
+	u8 size, refs, branch;
+	u32 refs_up_to;
+};
+
+/*
+ * What dep_code_make() returns; users see the first member only.  @first_insn: of each fragment, in
+ * @insn.
+ */
 struct dep_code_made {
 	struct dep_code code;
 	struct dep_store *store;
@@ -33,13 +46,33 @@ struct dep_code_made {
 	struct dep_code_fragment *fragment;
 	struct dep_code_exit *exit;
 	struct dep_step *step;
-	size_t exits_room, steps_room;
+	struct dep_insn_info *insn;
+	u32 *first_insn;
+	u32 ninsns;
+	size_t exits_room, steps_room, insns_room;
 };
 
 static inline const struct dep_code_made *dep_code_made(const struct dep_code *code)
 {
 	return (const struct dep_code_made *)code;
 }
+
+/** dep_insns_of() - the instructions of fragment @number, which has exits */
+static inline const struct dep_insn_info *dep_insns_of(const struct dep_code *code, u32 number)
+{
+	const struct dep_code_made *c = dep_code_made(code);
+
+	return c->insn + c->first_insn[number];
+}
+
+/** dep_code_refs() - number of memory operands of the first @insns instructions of a fragment */
+static inline u32 dep_code_refs(const struct dep_code *code, u32 number, u32 insns)
+{
+	return insns ? dep_insns_of(code, number)[insns - 1].refs_up_to : 0;
+}
+
+/** dep_code_steps() - number of steps of @f that lie in front of instruction @insns */
+u32 dep_code_steps(const struct dep_code *code, const struct dep_code_fragment *f, u32 insns);
 
 static inline u32 dep_number_of(const struct dep_numbers *n, u32 id)
 {

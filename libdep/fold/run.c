@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,14 +16,15 @@
 #include "walk.h"
 
 #define MAX_JOBS	64u
-#define UNIT_BYTES	(16ull << 20)	/* control columns of a unit, more or less */
+
+u64 dep_fold_unit_bytes = 16ull << 20;
 
 struct unit {
 	const struct dep_thread *thread;
 	const struct dep_segment *seg;
 	size_t n;
-	bool follows;		/* the segment in front of it belongs to this pass */
-	bool last;		/* the thread's last unit */
+	enum dep_walk_from from;
+	bool last;		/* the thread's last unit in this pass */
 };
 
 struct crew {
@@ -36,6 +38,8 @@ struct crew {
 	bool ordered;
 	struct unit *unit;
 	size_t nunits, room;
+	size_t selected;	/* number of segments in all units */
+	u64 orphans;		/* number of segments without a thread */
 	pthread_mutex_t lock;	/* protects what follows, and callbacks of options */
 	size_t next, done;	/* units taken; segments done */
 	int err;		/* of the first unit in order that failed */
@@ -85,7 +89,27 @@ static bool joins(const struct crew *c, const struct unit *u, u64 bytes,
 		  const struct dep_segment *seg, const struct dep_segment *to)
 {
 	return seg + 1 == to && seg->thread == to->thread && is_selected(c, u->thread, to) &&
-	       (c->ordered || bytes < UNIT_BYTES);
+	       (c->ordered || bytes < dep_fold_unit_bytes);
+}
+
+/* What stands in front of @seg, the first segment of a unit. */
+static enum dep_walk_from what_is_before(const struct crew *c, const struct dep_thread *t,
+					 const struct dep_segment *seg)
+{
+	if (seg == c->segs || seg[-1].thread != seg->thread || !is_selected(c, t, seg - 1))
+		return DEP_WALK_FIRST;
+	return seg[-1].seq + 1 == seg->seq ? DEP_WALK_FOLLOWS : DEP_WALK_BEHIND_GAP;
+}
+
+/* The log has lost the thread of @seg. */
+static void report_orphan(struct crew *c, const struct dep_segment *seg)
+{
+	char why[80];
+
+	c->orphans++;
+	snprintf(why, sizeof(why), "the log has no thread %u", seg->thread);
+	if (c->options->failed)
+		c->options->failed(c->options->arg, seg, why);
 }
 
 static int make_units(struct crew *c)
@@ -98,22 +122,25 @@ static int make_units(struct crew *c)
 	while (seg < end) {
 		if (!t || t->serial != seg->thread)
 			t = thread_of(c, seg->thread);
+		if (!t)
+			report_orphan(c, seg);
 		if (!is_selected(c, t, seg)) {
 			seg++;
 			continue;
 		}
+		if (c->nunits)
+			c->unit[c->nunits - 1].last = c->unit[c->nunits - 1].thread != t;
 		u = add_unit(c);
 		if (!u)
 			return dep_fail(-ENOMEM, "list of segments");
-		*u = (struct unit){ .thread = t, .seg = seg, .n = 1 };
-		u->follows = seg > c->segs && seg[-1].thread == seg->thread &&
-			     seg[-1].seq + 1 == seg->seq && is_selected(c, t, seg - 1);
+		*u = (struct unit){ .thread = t, .seg = seg, .n = 1, .last = true };
+		u->from = what_is_before(c, t, seg);
 		bytes = seg->control_bytes;
 		while (++seg < end && joins(c, u, bytes, seg - 1, seg)) {
 			bytes += seg->control_bytes;
 			u->n++;
 		}
-		u->last = seg == end || seg->thread != t->serial;
+		c->selected += u->n;
 	}
 	return 0;
 }
@@ -121,7 +148,7 @@ static int make_units(struct crew *c)
 static int run_unit(struct worker *w, const struct unit *u)
 {
 	struct crew *c = w->crew;
-	int err = dep_walk_run(&w->walk, u->thread, u->seg, u->n, u->follows);
+	int err = dep_walk_run(&w->walk, u->thread, u->seg, u->n, u->from);
 	size_t i;
 
 	for (i = 0; i < c->nfolds && !err && u->last; i++)
@@ -140,7 +167,7 @@ static void end_unit(struct crew *c, size_t number, int err)
 		strncpy(c->why, dep_error(), sizeof(c->why) - 1);
 	}
 	if (c->options->progress)
-		c->options->progress(c->options->arg, c->done, c->nsegs);
+		c->options->progress(c->options->arg, c->done, c->selected);
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -259,6 +286,7 @@ int dep_fold_run(struct dep_store *store, const struct dep_code *code,
 	err = make_units(&c);
 	if (!err)
 		err = run_workers(&c, count_jobs(&c, c.options->jobs), selves, &none);
+	none.segments += c.orphans;
 	if (loss)
 		*loss = none;
 	free(c.unit);

@@ -51,35 +51,43 @@ static u32 payload_words(const struct cursor *c, u32 id)
 	return size <= 0 || size / 4 > c->end - c->at ? 0 : (u32)size / 4;
 }
 
-/* The address that the stream shows next from @c on; 0: it shows none. */
-static u64 next_address(const struct dep_walk *w, struct cursor c)
+/*
+ * The address that the column shows next from @c on.  Return: false if it has ended, and the answer
+ * is what follows it.  *@pc is 0 where the column is damaged.
+ */
+static bool next_address(const struct dep_walk *w, struct cursor c, u64 *pc)
 {
 	const struct adept_ev_context *ctx;
 	const struct adept_ev_partial *part;
 	const struct adept_ev_signal *sig;
 	u32 id, words, number;
 
+	*pc = 0;
 	while (c.at < c.end) {
 		id = *c.at++;
 		if (id >= ADEPT_FIRST_EXIT) {
 			number = dep_number_of(w->numbers, id);
-			return number ? w->code->fragment[w->code->exit[number].fragment].pc : 0;
+			if (number)
+				*pc = w->code->fragment[w->code->exit[number].fragment].pc;
+			return true;
 		}
 		words = payload_words(&c, id);
 		if (!words)
-			return 0;
+			return true;
 		ctx = (const void *)c.at;
 		part = (const void *)c.at;
 		sig = (const void *)c.at;
 		if (id == ADEPT_EV_CONTEXT)
-			return ctx->pc;
-		if (id == ADEPT_EV_PARTIAL)
-			return fragment_pc(w, part->frag);
-		if (id == ADEPT_EV_SIGNAL)
-			return sig->pc;
+			*pc = ctx->pc;
+		else if (id == ADEPT_EV_PARTIAL)
+			*pc = fragment_pc(w, part->frag);
+		else if (id == ADEPT_EV_SIGNAL)
+			*pc = sig->pc;
+		if (id == ADEPT_EV_CONTEXT || id == ADEPT_EV_PARTIAL || id == ADEPT_EV_SIGNAL)
+			return true;
 		c.at += words;
 	}
-	return 0;
+	return false;
 }
 
 /* Where the thread goes on behind the exits collected so far, if the stream goes on at @c. */
@@ -90,8 +98,7 @@ static u64 goes_on_at(const struct dep_walk *w, const struct cursor *c)
 
 	if (x->target)
 		return x->target;
-	pc = next_address(w, *c);
-	if (pc)
+	if (next_address(w, *c, &pc))
 		return pc;
 	if (w->now->h.tail.frag)
 		return fragment_pc(w, w->now->h.tail.frag);
@@ -99,7 +106,8 @@ static u64 goes_on_at(const struct dep_walk *w, const struct cursor *c)
 		return 0;
 	if (w->next->h.head.frag)
 		return fragment_pc(w, w->next->h.head.frag);
-	return next_address(w, column(w->next));
+	next_address(w, column(w->next), &pc);
+	return pc;
 }
 
 static int flush(struct dep_walk *w, const struct cursor *c)
@@ -120,23 +128,23 @@ static int flush(struct dep_walk *w, const struct cursor *c)
 static int deliver_piece(struct dep_walk *w, u32 fragment, u32 to)
 {
 	const struct dep_code_fragment *f = &w->code->fragment[fragment];
-	const struct dep_step *s = w->code->step + f->first_step;
 	struct dep_fold_piece piece = {
-		.fragment = fragment, .to = to, .pc = dep_code_pc(w->store, fragment, to),
+		.fragment = fragment, .to = to, .nsteps = dep_code_steps(w->code, f, to),
+		.pc = dep_code_pc(w->store, fragment, to),
 	};
 	int err = 0;
 	size_t i;
 
-	while (piece.nsteps < f->nsteps && s[piece.nsteps].insns <= to)
-		piece.nsteps++;
 	for (i = 0; i < w->nfolds && !err; i++)
 		if (w->folds[i]->piece)
 			err = w->folds[i]->piece(w->part[i], &piece);
 	return err;
 }
 
-static int damaged(const char *why, u32 id)
+/* Fail because of the column, not because of a fold. */
+static int damaged(struct dep_walk *w, const char *why, u32 id)
 {
+	w->is_damaged = true;
 	return dep_fail(-EBADMSG, "%s %u", why, id);
 }
 
@@ -146,9 +154,9 @@ static int take_piece(struct dep_walk *w, u32 id, u32 insns)
 	s64 f = fragment_of(w, id);
 
 	if (f < 0)
-		return damaged("no fragment begins with exit", id);
+		return damaged(w, "no fragment begins with exit", id);
 	if (insns > dep_store_fragment(w->store, (u32)f)->d->ninsns)
-		return damaged("a record is longer than fragment", id);
+		return damaged(w, "a record is longer than fragment", id);
 	return deliver_piece(w, (u32)f, insns);
 }
 
@@ -162,7 +170,7 @@ static int take_event(struct dep_walk *w, struct cursor *c, u32 id)
 	size_t i;
 
 	if (!words)
-		return damaged("the control column has no complete event", id);
+		return damaged(w, "the control column has no complete event", id);
 	err = flush(w, &before);
 	event.size = words * 4;
 	c->at += words;
@@ -206,7 +214,7 @@ static int take_column(struct dep_walk *w, struct cursor *c)
 		} else if (c->at == c->end) {
 			break;
 		} else if (*c->at >= ADEPT_FIRST_EXIT) {
-			return damaged("the store has no exit", *c->at);
+			return damaged(w, "the store has no exit", *c->at);
 		} else {
 			c->at++;
 			err = take_event(w, c, c->at[-1]);
@@ -271,25 +279,24 @@ static bool continues(const struct dep_walk *w, const struct dep_segment *seg,
 
 /*
  * Deliver one segment, which is in @w->now.  @more: another one of the thread follows in the store.
- * Return: 1 if the next segment follows without a gap, 0 if not, or a negative errno.
+ * Sets @w->follows if the next segment follows without a gap.
  */
-static int deliver(struct dep_walk *w, const struct dep_segment *seg, bool follows, bool more)
+static int deliver(struct dep_walk *w, const struct dep_segment *seg, bool more)
 {
 	struct cursor c = column(w->now);
-	int err = begin(w, seg, follows), other;
+	int err = begin(w, seg, w->follows);
 
+	w->is_damaged = false;
+	w->follows = w->next != NULL;
 	if (!err)
 		err = take_column(w, &c);
-	if (err == -EBADMSG) {
+	if (w->is_damaged) {
 		report(w, seg);
-		other = flush(w, &c);
-		if (!other)
-			other = gap(w);
-		return other < 0 ? other : 0;
+		w->follows = false;
+		err = flush(w, &c);
+		return err ? err : gap(w);
 	}
-	if (err || w->next || !more)
-		return err ? err : !!w->next;
-	return gap(w);
+	return err || w->follows || !more ? err : gap(w);
 }
 
 static bool load(struct dep_walk *w, const struct dep_segment *seg, struct dep_columns *c)
@@ -298,33 +305,33 @@ static bool load(struct dep_walk *w, const struct dep_segment *seg, struct dep_c
 }
 
 int dep_walk_run(struct dep_walk *w, const struct dep_thread *thread,
-		 const struct dep_segment *seg, size_t n, bool follows)
+		 const struct dep_segment *seg, size_t n, enum dep_walk_from from)
 {
 	struct dep_columns *now = &w->columns[0], *next = &w->columns[1], *other;
 	bool have = load(w, seg, now), more;
 	size_t i;
-	int ret;
+	int err;
 
 	w->thread = thread;
 	w->nexits = 0;
+	w->follows = from == DEP_WALK_FOLLOWS;
 	for (i = 0; i < n; i++, seg++) {
 		more = seg + 1 < w->segments_end && seg[1].thread == seg->thread;
 		if (!have) {
 			report(w, seg);
 			/* Else the segment in front of it has ended with a gap. */
-			ret = i ? 0 : gap(w);
-			if (ret)
-				return ret;
-			follows = false;
+			err = i || from != DEP_WALK_FIRST ? 0 : gap(w);
+			if (err)
+				return err;
+			w->follows = false;
 			have = i + 1 < n && load(w, seg + 1, now);
 			continue;
 		}
 		w->now = now;
 		w->next = continues(w, seg, now) && load(w, seg + 1, next) ? next : NULL;
-		ret = deliver(w, seg, follows, more);
-		if (ret < 0)
-			return ret;
-		follows = ret;
+		err = deliver(w, seg, more);
+		if (err)
+			return err;
 		have = w->next != NULL;
 		if (!have && i + 1 < n)
 			have = load(w, seg + 1, next);

@@ -30,16 +30,31 @@ struct dep_walk {
 	const struct dep_thread *thread;
 	u32 exit[DEP_FOLD_BATCH];
 	u32 nexits;
+	bool follows;			/* no segment is missing in front of the current one */
+	bool is_damaged;		/* the last error is that of a column */
+};
+
+/**
+ * enum dep_walk_from - what stands in front of the segments of a walk
+ *
+ * The places where segments are missing are the same, however a thread is divided into walks.
+ */
+enum dep_walk_from {
+	DEP_WALK_FIRST,		/* no segment of the thread in this pass */
+	DEP_WALK_FOLLOWS,	/* the segment before, delivered by this worker or by another one */
+	DEP_WALK_BEHIND_GAP,	/* an earlier segment, which has ended with a gap */
 };
 
 /**
  * dep_walk_run() - deliver @n successive segments of @thread
- * @follows: the segment in front of the first one was delivered before, or by another worker
  *
  * Return: 0, or what a callback returned.  A segment that cannot be read is no error.
  */
 int dep_walk_run(struct dep_walk *w, const struct dep_thread *thread,
-		 const struct dep_segment *seg, size_t n, bool follows);
+		 const struct dep_segment *seg, size_t n, enum dep_walk_from from);
+
+/* Bytes of the control columns of a unit of work, more or less; tests make it small. */
+extern u64 dep_fold_unit_bytes;
 
 void dep_walk_free(struct dep_walk *w);
 

@@ -2,65 +2,68 @@
 /*
  * Count exits, the targets of indirect branches, and where control was interrupted.
  *
- * Each exit has a counter per process; what an exit means for instructions and branches is worked
- * out once, in rows.c.  The last targets of indirect branches are counted in a small table that
- * needs no search; a counter moves to the hash table when another one needs its place.
+ * Each exit has counters, which are added to the thread and the process when the next thread
+ * begins; what an exit means for instructions and branches is worked out once, in rows.c.  The last
+ * targets of indirect branches are counted in a small table that needs no search; a counter moves
+ * to the hash table when another one needs its place.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "libdep/fold/code.h"
+#include "libdep/format/file/budget.h"
 #include "libdep/format/file/error.h"
 #include "count.h"
 
 #define UNKNOWN	0	/* part.pc: not known where the thread goes on */
 
-/*
- * What an exit adds to the totals of its thread.  Sums of a batch of exits fit in the bits of each
- * field: a record has less than 2^16 instructions and operands, a batch at most 2^13 records.
- */
-#define WEIGHT_HIGH	32	/* instructions below, operands from here on */
-#define WEIGHT_RETURNS	16	/* calls below, returns from here on, then system calls */
-#define WEIGHT_SYSCALLS	32
+#define RECORDS_MAX	(1u << 31)	/* counters have 32 bits */
+#define EXITS_MIN	(1u << 16)	/* rows of part.all.exits before the first compaction */
 
-struct weight {
-	u64 work, branches;
+/*
+ * struct hot - what is needed of an exit for each record
+ * @count: successive records use them in turn: a counter can be read again only some cycles after
+ *	it was written, and many loops repeat one exit
+ */
+struct hot {
+	u32 count[2];
+	u32 insns;		/* INDIRECT added */
+	u32 fragment;
 };
 
-_Static_assert(DEP_FOLD_BATCH <= 1u << 13, "sums of a batch overflow");
+#define INDIRECT	(1u << 31)
+
+/** struct pair - an indirect exit and the fragment that was executed next */
+struct pair {
+	u32 exit, fragment;
+	u64 count;		/* 0: none */
+};
 
 struct part {
 	struct dep_counts_all all;
 	const struct dep_code *code;
+	struct dep_store *store;
+	const struct dep_thread *of;		/* the current thread */
 	struct dep_thread_count *thread;	/* row of the current thread */
 	struct dep_time_count *time;		/* row of the current segment */
-	u32 process;
-	u64 **page;		/* of the current process */
 	u64 pc;			/* where the thread goes on */
-	u64 last_seq;
+	u64 first_seq, last_seq;	/* of the current run of segments */
 	bool at_seam;		/* the unit before this one knows where the thread goes on */
 	u32 waiting;		/* an indirect exit whose next code has not been seen yet; or 0 */
-	struct weight *weight;	/* by the number of the exit */
-	struct dep_counter pair[DEP_PAIRS];
+	u32 records;		/* counted in @hot */
+	struct hot *hot;	/* by the number of the exit */
+	u32 *touched;		/* exits whose counters are not zero, each at most twice */
+	size_t ntouched;
+	size_t compact_at;	/* number of rows of all.exits */
+	struct pair pair[DEP_PAIRS];
 };
-
-static struct weight weigh(const struct dep_code_exit *x)
-{
-	struct weight w = { .work = x->insns | (u64)x->refs << WEIGHT_HIGH };
-
-	if (x->branch == DEP_BRANCH_CALL || x->branch == DEP_BRANCH_CALL_INDIRECT)
-		w.branches = 1;
-	else if (x->branch == DEP_BRANCH_RETURN)
-		w.branches = 1ull << WEIGHT_RETURNS;
-	else if (x->branch == DEP_BRANCH_SYSCALL)
-		w.branches = 1ull << WEIGHT_SYSCALLS;
-	return w;
-}
 
 static void free_part(struct part *p)
 {
-	dep_counts_all_free(&p->all, p->code->nexits);
-	free(p->weight);
+	dep_counts_all_free(&p->all);
+	free(p->hot);
+	free(p->touched);
 	free(p);
 }
 
@@ -73,38 +76,139 @@ static void *make_part(void *self, const struct dep_code *code)
 	if (!p)
 		return NULL;
 	p->code = code;
-	p->weight = calloc(code->nexits, sizeof(*p->weight));
-	if (!p->weight) {
+	p->store = dep_code_made(code)->store;
+	p->all.threads.may_move = DEP_TABLE_MOVES;
+	p->compact_at = EXITS_MIN;
+	p->hot = calloc(code->nexits, sizeof(*p->hot));
+	p->touched = malloc(2ul * code->nexits * sizeof(*p->touched));
+	if (!p->hot || !p->touched) {
 		free_part(p);
 		return NULL;
 	}
-	for (i = 0; i < code->nexits; i++)
-		p->weight[i] = weigh(&code->exit[i]);
+	for (i = 0; i < code->nexits; i++) {
+		p->hot[i].insns = code->exit[i].insns | (code->exit[i].target ? 0 : INDIRECT);
+		p->hot[i].fragment = code->exit[i].fragment;
+	}
 	return p;
+}
+
+/* ---- counters of exits ---- */
+
+int dep_profile_check(struct dep_store *store, u64 bytes)
+{
+	u64 input;
+
+	if (bytes <= dep_budget_profile(0))
+		return 0;
+	input = dep_store_input(store, bytes);
+	if (bytes <= dep_budget_profile(input))
+		return 0;
+	return dep_fail(-EFBIG, "the profile of a store of %llu KiB would take more than %llu MiB",
+			(unsigned long long)input >> 10,
+			(unsigned long long)dep_budget_profile(input) >> 20);
+}
+
+static int by_exit(const void *pa, const void *pb)
+{
+	const struct dep_exit_total *a = pa, *b = pb;
+
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	return a->exit < b->exit ? -1 : a->exit > b->exit;
+}
+
+/* Sort the rows and add up those of one exit. */
+static int compact(struct dep_table *t, struct dep_store *store)
+{
+	struct dep_exit_total *row = t->row, *to = NULL;
+	size_t i;
+
+	if (t->n)
+		qsort(row, t->n, sizeof(*row), by_exit);
+	for (i = 0; i < t->n; i++) {
+		if (to && !by_exit(to, &row[i]))
+			to->count += row[i].count;
+		else
+			*(to = to ? to + 1 : row) = row[i];
+	}
+	t->n = to ? (size_t)(to - row) + 1 : 0;
+	return dep_profile_check(store, t->n * sizeof(*row));
+}
+
+static void add_to_thread(struct dep_thread_count *t, const struct dep_code_exit *x, u64 count)
+{
+	t->insns += count * x->insns;
+	t->refs += count * x->refs;
+	t->records += count;
+	if (x->branch == DEP_BRANCH_CALL || x->branch == DEP_BRANCH_CALL_INDIRECT)
+		t->calls += count;
+	else if (x->branch == DEP_BRANCH_RETURN)
+		t->returns += count;
+	else if (x->branch == DEP_BRANCH_SYSCALL)
+		t->syscalls += count;
+}
+
+/* Add the counters of exits to the current thread and its process. */
+static int keep_exits(struct part *p)
+{
+	struct dep_exit_total *row;
+	struct hot *h;
+	size_t i;
+	u64 count;
+
+	for (i = 0; i < p->ntouched; i++) {
+		h = &p->hot[p->touched[i]];
+		count = (u64)h->count[0] + h->count[1];
+		if (!count)
+			continue;
+		h->count[0] = h->count[1] = 0;
+		row = dep_table_add(&p->all.exits, sizeof(*row));
+		if (!row)
+			return -ENOMEM;
+		row->process = p->of->process;
+		row->exit = p->touched[i];
+		row->count = count;
+		add_to_thread(p->thread, &p->code->exit[row->exit], count);
+	}
+	p->ntouched = 0;
+	p->records = 0;
+	if (p->all.exits.n < p->compact_at)
+		return 0;
+	i = (size_t)compact(&p->all.exits, p->store);
+	p->compact_at = 2 * p->all.exits.n > EXITS_MIN ? 2 * p->all.exits.n : EXITS_MIN;
+	return (int)i;
 }
 
 /* ---- targets of indirect branches ---- */
 
-static int keep_pair(struct part *p, struct dep_counter *slot)
+static int count_pair(struct part *p, u32 exit, u64 pc, u32 image, u64 count)
 {
-	int err = slot->count ? dep_count_add(&p->all.pairs, slot, slot->count) : 0;
+	struct dep_counter key = { .a = pc, .b = exit, .c = p->of->process, .d = image };
+
+	return dep_count_add(&p->all.pairs, &key, count);
+}
+
+static int keep_pair(struct part *p, struct pair *slot)
+{
+	const struct dep_code_fragment *f = &p->code->fragment[slot->fragment];
+	int err = slot->count ? count_pair(p, slot->exit, f->pc, f->image, slot->count) : 0;
 
 	slot->count = 0;
 	return err;
 }
 
-static int add_pair(struct part *p, u32 exit, u64 pc, u32 image)
+/* Fragment @next was executed after the indirect branch of @exit. */
+static inline int add_pair(struct part *p, u32 exit, u32 next)
 {
-	struct dep_counter *slot = &p->pair[(exit * 61u ^ (u32)pc) % DEP_PAIRS];
+	struct pair *slot = &p->pair[(exit * 61u ^ next * 7u) % DEP_PAIRS];
 	int err;
 
-	if (slot->count && slot->a == pc && slot->b == exit && slot->c == p->process &&
-	    slot->d == image) {
+	if (slot->exit == exit && slot->fragment == next && slot->count) {
 		slot->count++;
 		return 0;
 	}
 	err = keep_pair(p, slot);
-	*slot = (struct dep_counter){ .a = pc, .b = exit, .c = p->process, .d = image, .count = 1 };
+	*slot = (struct pair){ .exit = exit, .fragment = next, .count = 1 };
 	return err;
 }
 
@@ -118,26 +222,49 @@ static int keep_pairs(struct part *p)
 	return err;
 }
 
+/* The branch that waits went to @p->pc, where the code of @image follows. */
+static int end_wait(struct part *p, u32 image)
+{
+	int err = p->waiting ? count_pair(p, p->waiting, p->pc, image, 1) : 0;
+
+	p->waiting = 0;
+	return err;
+}
+
 /* ---- where control was interrupted ---- */
 
 static int add_break(struct part *p, u64 pc, u32 kind, u32 image)
 {
-	struct dep_counter key = { .a = pc, .b = kind, .c = p->process, .d = image };
+	struct dep_counter key = { .a = pc, .b = kind, .c = p->of->process, .d = image };
 
 	return dep_count_add(&p->all.breaks, &key, 1);
 }
 
-static int add_seam(struct part *p, u64 seq, u64 pc, u32 image, bool begins)
+static int add_seam(struct part *p, const struct dep_seam *seam)
 {
 	struct dep_seam *s = dep_table_add(&p->all.seams, sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
-	*s = (struct dep_seam){
-		.thread = p->thread->thread, .process = p->process, .seq = seq, .pc = pc,
-		.image = image, .begins = begins,
-	};
+	*s = *seam;
+	s->thread = p->of->serial;
+	s->process = p->of->process;
 	return 0;
+}
+
+/*
+ * The first code of the run is at @pc.  An event can have told it before: then it is in @p->pc, and
+ * the row of an entry is that of the event.
+ */
+static int begin_at_seam(struct part *p, u64 pc, u32 image)
+{
+	struct dep_seam s = {
+		.seq = p->first_seq, .pc = pc, .image = image,
+		.entered = p->pc != UNKNOWN ? DEP_IMAGE_LATER : image, .begins = true,
+	};
+
+	p->at_seam = false;
+	return add_seam(p, &s);
 }
 
 /* The thread goes on at @pc.  @image: of the code there, or DEP_IMAGE_LATER. */
@@ -145,11 +272,15 @@ static int arrive(struct part *p, u64 pc, u32 image)
 {
 	int err = 0;
 
-	if (p->at_seam) {
-		p->at_seam = false;
-		err = add_seam(p, p->last_seq, pc, image, true);
-	} else if (p->pc != pc) {
-		if (p->pc != UNKNOWN)
+	if (p->at_seam && (p->pc == UNKNOWN || p->pc == pc)) {
+		err = begin_at_seam(p, pc, image);
+		p->pc = pc;
+		return err;
+	}
+	if (p->at_seam)
+		err = begin_at_seam(p, p->pc, DEP_IMAGE_LATER);
+	if (p->pc != pc) {
+		if (!err && p->pc != UNKNOWN)
 			err = add_break(p, p->pc, DEP_EDGE_LEFT, DEP_IMAGE_LATER);
 		if (!err)
 			err = add_break(p, pc, DEP_EDGE_ENTERED, image);
@@ -161,11 +292,10 @@ static int arrive(struct part *p, u64 pc, u32 image)
 /* The thread does not go on at the address where it was expected to. */
 static int leave(struct part *p)
 {
-	int err = 0;
+	int err = end_wait(p, DEP_IMAGE_LATER);
 
-	if (p->waiting)
-		err = add_pair(p, p->waiting, p->pc, DEP_IMAGE_LATER);
-	p->waiting = 0;
+	if (!err && p->at_seam && p->pc != UNKNOWN)
+		err = begin_at_seam(p, p->pc, DEP_IMAGE_LATER);
 	p->at_seam = false;
 	if (!err && p->pc != UNKNOWN)
 		err = add_break(p, p->pc, DEP_EDGE_LEFT, DEP_IMAGE_LATER);
@@ -176,151 +306,148 @@ static int leave(struct part *p)
 /* The current run of segments has ended: the next one, in another part, may go on. */
 static int end_run(struct part *p)
 {
+	struct dep_seam s = { .seq = p->last_seq + 1, .pc = p->pc, .exit = p->waiting };
 	int err = 0;
 
-	if (!p->thread)
-		return 0;
-	if (p->waiting)
-		err = add_pair(p, p->waiting, p->pc, DEP_IMAGE_LATER);
+	if (p->at_seam) {
+		s.begins = s.through = true;
+		s.seq = p->first_seq;
+		s.to = p->last_seq + 1;
+		s.image = s.entered = DEP_IMAGE_LATER;
+	}
+	if (p->at_seam || p->pc != UNKNOWN)
+		err = add_seam(p, &s);
 	p->waiting = 0;
-	if (!err && p->pc != UNKNOWN)
-		err = add_seam(p, p->last_seq + 1, p->pc, 0, false);
+	p->at_seam = false;
 	p->pc = UNKNOWN;
 	return err;
 }
 
 /* ---- callbacks ---- */
 
-static int set_process(struct part *p, u32 process, u32 nexits)
+/* All counters of the current thread are complete for now. */
+static int end_thread(struct part *p)
 {
-	struct dep_process_counts *row = dep_table_of(&p->all.processes, sizeof(*row), process);
+	int err = keep_exits(p);
 
-	if (!row)
-		return -ENOMEM;
-	if (!row->page)
-		row->page = calloc(nexits / DEP_EXIT_PAGE + 1, sizeof(*row->page));
-	if (!row->page)
-		return dep_fail(-ENOMEM, "counters of exits");
-	p->process = process;
-	p->page = row->page;
-	return 0;
+	return err ? err : keep_pairs(p);
+}
+
+static int set_thread(struct part *p, const struct dep_thread *t)
+{
+	int err = p->of && p->of != t ? end_thread(p) : 0;
+
+	if (err)
+		return err;
+	p->of = t;
+	p->thread = dep_table_of(&p->all.threads, sizeof(*p->thread), t->serial);
+	return p->thread ? 0 : -ENOMEM;
+}
+
+/* A segment ends where the thread's next one begins; the last one, when the thread ended. */
+static u64 end_of(const struct part *p, const struct dep_fold_segment *seg)
+{
+	const struct dep_segment *s, *next = seg->segment + 1;
+	size_t n = dep_store_segments(p->store, &s);
+	u64 ns = seg->thread->end_ns;
+
+	if (next < s + n && next->thread == seg->segment->thread)
+		ns = next->start_ns;
+	return ns > seg->segment->start_ns ? ns : seg->segment->start_ns;
 }
 
 static int begin_segment(void *part, const struct dep_fold_segment *seg)
 {
 	struct part *p = part;
-	bool goes_on = seg->follows && p->thread && p->thread->thread == seg->thread->serial &&
+	bool goes_on = seg->follows && p->of == seg->thread &&
 		       p->last_seq + 1 == seg->segment->seq;
-	int err = goes_on ? 0 : end_run(p);
+	int err = goes_on || !p->of ? 0 : end_run(p);
 
 	if (!err)
-		err = set_process(p, seg->thread->process, p->code->nexits);
+		err = set_thread(p, seg->thread);
 	if (err)
 		return err;
-	p->thread = dep_table_of(&p->all.threads, sizeof(*p->thread), seg->thread->serial);
 	p->time = dep_table_add(&p->all.times, sizeof(*p->time));
-	if (!p->thread || !p->time)
+	if (!p->time)
 		return -ENOMEM;
-	p->at_seam |= !goes_on && seg->follows;
 	p->last_seq = seg->segment->seq;
+	if (!goes_on) {
+		p->at_seam = seg->follows;
+		p->first_seq = p->last_seq;
+	}
 	p->time->thread = seg->thread->serial;
 	p->time->start_ns = seg->segment->start_ns;
+	p->time->end_ns = end_of(p, seg);
 	return 0;
 }
 
-static u64 *counter(struct part *p, u32 number)
+/* Count an exit in counter @which; the next record is of fragment @next. */
+static inline int count_exit(struct part *p, u32 exit, u32 which, u64 *insns, u32 next)
 {
-	u64 **page = &p->page[number / DEP_EXIT_PAGE];
+	struct hot *h = &p->hot[exit];
 
-	if (!*page)
-		*page = calloc(DEP_EXIT_PAGE, sizeof(**page));
-	return *page ? &(*page)[number % DEP_EXIT_PAGE] : NULL;
-}
-
-/* An indirect branch to the code of exit @next. */
-static int add_indirect(struct part *p, u32 exit, u32 next)
-{
-	const struct dep_code_fragment *f = &p->code->fragment[p->code->exit[next].fragment];
-
-	return add_pair(p, exit, f->pc, f->image);
+	if (!h->count[which]++)
+		p->touched[p->ntouched++] = exit;
+	*insns += h->insns & ~INDIRECT;
+	return h->insns & INDIRECT && next != UINT32_MAX ? add_pair(p, exit, next) : 0;
 }
 
 static int count_exits(struct part *p, const u32 *exit, size_t n)
 {
-	struct weight sum = { 0 };
-	u64 *count;
+	u64 insns = 0;
 	int err = 0;
 	size_t i;
 
-	for (i = 0; i < n; i++) {
-		count = counter(p, exit[i]);
-		if (!count)
-			return dep_fail(-ENOMEM, "counters of exits");
-		++*count;
-		sum.work += p->weight[exit[i]].work;
-		sum.branches += p->weight[exit[i]].branches;
-		if (p->code->exit[exit[i]].target || i + 1 == n)
-			continue;
-		err = add_indirect(p, exit[i], exit[i + 1]);
-		if (err)
-			return err;
+	for (i = 0; i + 2 < n; i += 2) {
+		err |= count_exit(p, exit[i], 0, &insns, p->hot[exit[i + 1]].fragment);
+		err |= count_exit(p, exit[i + 1], 1, &insns, p->hot[exit[i + 2]].fragment);
 	}
-	p->time->insns += (u32)sum.work;
-	p->thread->insns += (u32)sum.work;
-	p->thread->refs += sum.work >> WEIGHT_HIGH;
-	p->thread->records += n;
-	p->thread->calls += (u16)sum.branches;
-	p->thread->returns += (u16)(sum.branches >> WEIGHT_RETURNS);
-	p->thread->syscalls += sum.branches >> WEIGHT_SYSCALLS;
-	return 0;
+	if (i + 1 < n) {
+		err |= count_exit(p, exit[i], 0, &insns, p->hot[exit[i + 1]].fragment);
+		i++;
+	}
+	err |= count_exit(p, exit[i], 1, &insns, UINT32_MAX);
+	p->time->insns += insns;
+	p->records += n;
+	if (err)
+		return -ENOMEM;
+	return p->records >= RECORDS_MAX - DEP_FOLD_BATCH ? keep_exits(p) : 0;
+}
+
+/* The thread goes on with fragment @f. */
+static int arrive_in(struct part *p, const struct dep_code_fragment *f)
+{
+	int err = end_wait(p, p->pc == f->pc ? f->image : DEP_IMAGE_LATER);
+
+	return err ? err : arrive(p, f->pc, f->image);
 }
 
 static int take_exits(void *part, const uint32_t *exit, size_t n, uint64_t next_pc)
 {
 	struct part *p = part;
-	const struct dep_code_fragment *f = &p->code->fragment[p->code->exit[exit[0]].fragment];
-	int err = 0;
+	u32 last = exit[n - 1];
+	int err = arrive_in(p, &p->code->fragment[p->hot[exit[0]].fragment]);
 
-	if (p->waiting)
-		err = add_pair(p, p->waiting, p->pc, p->pc == f->pc ? f->image : DEP_IMAGE_LATER);
-	p->waiting = 0;
-	if (!err)
-		err = arrive(p, f->pc, f->image);
 	if (!err)
 		err = count_exits(p, exit, n);
 	p->pc = next_pc;
 	/* A branch to an unknown place is not counted as a pair. */
-	if (!p->code->exit[exit[n - 1]].target && next_pc)
-		p->waiting = exit[n - 1];
+	if (p->hot[last].insns & INDIRECT && next_pc)
+		p->waiting = last;
 	return err;
-}
-
-static u32 refs_before(const struct part *p, const struct dep_fold_piece *piece)
-{
-	const struct dep_code_fragment *f = &p->code->fragment[piece->fragment];
-	const struct dep_step *s = p->code->step + f->first_step;
-
-	/* Up to the last branch; rows.c counts the references of each instruction exactly. */
-	return piece->nsteps ? s[piece->nsteps - 1].refs : 0;
 }
 
 static int take_piece(void *part, const struct dep_fold_piece *piece)
 {
 	struct part *p = part;
-	const struct dep_code_fragment *f = &p->code->fragment[piece->fragment];
-	struct dep_counter key = { .a = piece->fragment, .b = piece->to, .c = p->process };
-	int err = 0;
+	struct dep_counter key = { .a = piece->fragment, .b = piece->to, .c = p->of->process };
+	int err = arrive_in(p, &p->code->fragment[piece->fragment]);
 
-	if (p->waiting)
-		err = add_pair(p, p->waiting, p->pc, p->pc == f->pc ? f->image : DEP_IMAGE_LATER);
-	p->waiting = 0;
-	if (!err)
-		err = arrive(p, f->pc, f->image);
 	if (!err)
 		err = dep_count_add(&p->all.pieces, &key, 1);
-	p->time->insns += piece->to - piece->from;
-	p->thread->insns += piece->to - piece->from;
-	p->thread->refs += refs_before(p, piece);
+	p->time->insns += piece->to;
+	p->thread->insns += piece->to;
+	p->thread->refs += dep_code_refs(p->code, piece->fragment, piece->to);
 	p->pc = piece->pc;
 	return err;
 }
@@ -329,56 +456,30 @@ static int take_event(void *part, const struct dep_event *event)
 {
 	const struct adept_ev_context *ctx = event->payload;
 	struct part *p = part;
+	int err;
 
 	if (event->id == ADEPT_EV_SIGNAL)
 		p->thread->signals++;
 	if (event->id != ADEPT_EV_CONTEXT || p->pc == ctx->pc)
 		return 0;
-	/* Where the branch went is known, but other code ran first. */
-	if (p->waiting) {
-		int err = add_pair(p, p->waiting, p->pc, DEP_IMAGE_LATER);
-
-		p->waiting = 0;
-		if (err)
-			return err;
+	if (p->at_seam && p->pc == UNKNOWN) {
+		p->pc = ctx->pc;
+		return 0;
 	}
-	return arrive(p, ctx->pc, DEP_IMAGE_LATER);
+	/* Where the branch went is known, but other code ran first. */
+	err = end_wait(p, DEP_IMAGE_LATER);
+	return err ? err : arrive(p, ctx->pc, DEP_IMAGE_LATER);
 }
 
 static int take_gap(void *part, const struct dep_thread *thread)
 {
-	(void)thread;
-	return leave(part);
+	struct part *p = part;
+
+	/* In front of a thread's first segment the part may still be at another thread. */
+	return p->of == thread ? leave(p) : 0;
 }
 
 /* ---- joining ---- */
-
-static int join_processes(struct dep_counts_all *to, struct dep_counts_all *from, u32 nexits)
-{
-	struct dep_process_counts *a, *b = from->processes.row;
-	size_t i, k, n, npages = nexits / DEP_EXIT_PAGE + 1;
-
-	for (i = 0; i < from->processes.n; i++) {
-		a = dep_table_of(&to->processes, sizeof(*a), b[i].process);
-		if (!a)
-			return -ENOMEM;
-		if (!a->page) {
-			a->page = b[i].page;
-			b[i].page = NULL;
-			continue;
-		}
-		for (k = 0; k < npages; k++) {
-			if (!a->page[k]) {
-				a->page[k] = b[i].page[k];
-				b[i].page[k] = NULL;
-			} else if (b[i].page[k]) {
-				for (n = 0; n < DEP_EXIT_PAGE; n++)
-					a->page[k][n] += b[i].page[k][n];
-			}
-		}
-	}
-	return 0;
-}
 
 static int join_threads(struct dep_counts_all *to, const struct dep_counts_all *from)
 {
@@ -420,12 +521,12 @@ static int join(void *self, void *part)
 	struct dep_counts_all *to = self;
 	struct part *p = part;
 	struct dep_counts_all *from = &p->all;
-	int err = end_run(p);
+	int err = p->of ? end_run(p) : 0;
 
+	if (!err && p->of)
+		err = end_thread(p);
 	if (!err)
-		err = keep_pairs(p);
-	if (!err)
-		err = join_processes(to, from, p->code->nexits);
+		err = append(&to->exits, &from->exits, sizeof(struct dep_exit_total));
 	if (!err)
 		err = join_threads(to, from);
 	if (!err)
@@ -460,46 +561,90 @@ static int by_seam(const void *pa, const void *pb)
 	return a->begins - b->begins;
 }
 
-static int add_end(struct dep_counts_all *a, const struct dep_seam *s)
+static int settle_break(struct dep_counts_all *a, const struct dep_seam *s, u32 kind, u32 image)
 {
-	struct dep_counter key = {
-		.a = s->pc, .b = s->begins ? DEP_EDGE_ENTERED : DEP_EDGE_LEFT, .c = s->process,
-		.d = s->begins ? s->image : DEP_IMAGE_LATER,
-	};
+	struct dep_counter key = { .a = s->pc, .b = kind, .c = s->process, .d = image };
 
 	return dep_count_add(&a->breaks, &key, 1);
 }
 
-int dep_counts_settle(struct dep_counts_all *a)
+/* The branch at the end of run @s went on with the code of @image. */
+static int settle_wait(struct dep_counts_all *a, const struct dep_seam *s, u32 image)
 {
-	struct dep_seam *s = a->seams.row;
+	struct dep_counter key = { .a = s->pc, .b = s->exit, .c = s->process, .d = image };
+
+	return s->exit ? dep_count_add(&a->pairs, &key, 1) : 0;
+}
+
+/* What follows run @open does not go on where it ended. */
+static int settle_end(struct dep_counts_all *a, struct dep_seam *open)
+{
+	int err = 0;
+
+	if (open->pc != UNKNOWN) {
+		err = settle_wait(a, open, DEP_IMAGE_LATER);
+		if (!err)
+			err = settle_break(a, open, DEP_EDGE_LEFT, DEP_IMAGE_LATER);
+	}
+	*open = (struct dep_seam){ .pc = UNKNOWN };
+	return err;
+}
+
+/* Run @s begins where run @open has ended. */
+static int settle_begin(struct dep_counts_all *a, struct dep_seam *open, const struct dep_seam *s)
+{
+	int err = 0;
+
+	if (s->pc == open->pc || (s->through && s->pc == UNKNOWN)) {
+		if (s->through) {
+			open->seq = s->to;
+			return 0;
+		}
+		err = settle_wait(a, open, s->image);
+		*open = (struct dep_seam){ .pc = UNKNOWN };
+		return err;
+	}
+	err = settle_end(a, open);
+	if (!err)
+		err = settle_break(a, s, DEP_EDGE_ENTERED, s->entered);
+	if (s->through) {
+		*open = *s;
+		open->seq = s->to;
+	}
+	return err;
+}
+
+static int settle_seams(struct dep_counts_all *a)
+{
+	struct dep_seam open = { .pc = UNKNOWN }, *s = a->seams.row;
 	size_t i, n = a->seams.n;
 	int err = 0;
 
 	if (n)
 		qsort(s, n, sizeof(*s), by_seam);
 	for (i = 0; i < n && !err; i++) {
-		if (i + 1 < n && !s[i].begins && s[i + 1].begins &&
-		    s[i].thread == s[i + 1].thread && s[i].seq == s[i + 1].seq &&
-		    s[i].pc == s[i + 1].pc)
-			i++;
+		if (open.thread != s[i].thread || open.seq != s[i].seq || !s[i].begins)
+			err = settle_end(a, &open);
+		if (err)
+			break;
+		if (s[i].begins)
+			err = settle_begin(a, &open, &s[i]);
 		else
-			err = add_end(a, &s[i]);
+			open = s[i];
 	}
-	return err;
+	return err ? err : settle_end(a, &open);
 }
 
-void dep_counts_all_free(struct dep_counts_all *a, u32 nexits)
+int dep_counts_settle(struct dep_counts_all *a, struct dep_store *store)
 {
-	struct dep_process_counts *p = a->processes.row;
-	size_t i, k;
+	int err = compact(&a->exits, store);
 
-	for (i = 0; i < a->processes.n; i++) {
-		for (k = 0; p[i].page && k < nexits / DEP_EXIT_PAGE + 1; k++)
-			free(p[i].page[k]);
-		free(p[i].page);
-	}
-	free(a->processes.row);
+	return err ? err : settle_seams(a);
+}
+
+void dep_counts_all_free(struct dep_counts_all *a)
+{
+	free(a->exits.row);
 	free(a->threads.row);
 	free(a->times.row);
 	free(a->seams.row);

@@ -6,28 +6,36 @@
 #include "count_map.h"
 #include "dep/profile.h"
 #include "libdep/format/file/table.h"
+#include "libdep/format/read/store.h"
 
-#define DEP_EXIT_PAGE	512u	/* counters in a page of dep_process_counts */
 #define DEP_PAIRS	4096u	/* indirect branches that are counted without the hash table */
 
-/** struct dep_process_counts - how often a process took each exit; a table row */
-struct dep_process_counts {
-	u32 process, pad;	/* serial */
-	u64 **page;		/* of DEP_EXIT_PAGE counters, by the number of the exit; or NULL */
+/** struct dep_exit_total - how often a process took an exit; a table row */
+struct dep_exit_total {
+	u32 process, exit;	/* serial; number of the exit */
+	u64 count;
 };
 
-/** struct dep_seam - where a run of segments of a thread ended, or began */
+/**
+ * struct dep_seam - where a run of segments of a thread ended, or began
+ *
+ * The other side of it is in another part.  A run in which the thread did not execute anything has
+ * one row for its beginning and its end, which is @through.
+ */
 struct dep_seam {
 	u32 thread, process;
 	u64 seq;		/* of the segment that begins at the seam */
 	u64 pc;			/* an end: of the next instruction; a beginning: of the first one */
-	u32 image;		/* of a beginning */
-	bool begins;
+	u64 to;			/* with @through: seq of the segment behind the run */
+	u32 exit;		/* an end: indirect exit that goes on at @pc; 0: none */
+	u32 image;		/* of a beginning: of the code at @pc, or DEP_IMAGE_LATER */
+	u32 entered;		/* of a beginning: @image of the row, if the end does not match */
+	bool begins, through;
 };
 
 /**
  * struct dep_counts_all - all counts of a pass, or of a worker's part of it
- * @processes: struct dep_process_counts, sorted by process
+ * @exits: struct dep_exit_total; after dep_counts_settle() sorted, without duplicates
  * @pairs: targets of indirect branches: a = address, b = number of the exit, c = process, d = file
  *	of the address, or DEP_IMAGE_LATER
  * @pieces: records without an exit: a = fragment, b = instructions executed, c = process
@@ -37,7 +45,7 @@ struct dep_seam {
  * @seams: struct dep_seam
  */
 struct dep_counts_all {
-	struct dep_table processes, threads, times, seams;
+	struct dep_table exits, threads, times, seams;
 	struct dep_count_map pairs, pieces, breaks;
 };
 
@@ -46,16 +54,11 @@ struct dep_counts_all {
 /** dep_count_fold - `self` is a struct dep_counts_all of zeros */
 extern const struct dep_fold dep_count_fold;
 
-/** dep_counts_settle() - match the seams, after the pass; 0 or -ENOMEM */
-int dep_counts_settle(struct dep_counts_all *a);
-void dep_counts_all_free(struct dep_counts_all *a, u32 nexits);
+/** dep_counts_settle() - sort the exits and match the seams, after the pass; 0 or an error */
+int dep_counts_settle(struct dep_counts_all *a, struct dep_store *store);
+void dep_counts_all_free(struct dep_counts_all *a);
 
-/** dep_exit_count() - number of times that the process took exit @number */
-static inline u64 dep_exit_count(const struct dep_process_counts *p, u32 number)
-{
-	const u64 *page = p->page[number / DEP_EXIT_PAGE];
-
-	return page ? page[number % DEP_EXIT_PAGE] : 0;
-}
+/** dep_profile_check() - -EFBIG if @bytes of counters or rows are more memory than for a normal store */
+int dep_profile_check(struct dep_store *store, u64 bytes);
 
 #endif

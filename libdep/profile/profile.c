@@ -7,49 +7,17 @@
 #include "libdep/format/read/store.h"
 #include "rows.h"
 
-static int by_thread(const void *pa, const void *pb)
-{
-	const struct dep_time_count *a = pa, *b = pb;
-
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
-}
-
 static int by_time(const void *pa, const void *pb)
 {
 	const struct dep_time_count *a = pa, *b = pb;
 
 	if (a->start_ns != b->start_ns)
 		return a->start_ns < b->start_ns ? -1 : 1;
-	return a->thread < b->thread ? -1 : a->thread > b->thread;
-}
-
-static u64 end_of(struct dep_store *store, u32 thread)
-{
-	const struct dep_thread *t = dep_table_find(&store->model.threads, sizeof(*t), thread);
-
-	return t ? t->end_ns : 0;
-}
-
-/* A segment ends where the thread's next one begins; the last one, when the thread ended. */
-static void set_ends(struct dep_store *store, struct dep_table *times)
-{
-	struct dep_time_count *t = times->row;
-	size_t i, n = times->n;
-
-	if (!n)
-		return;
-	qsort(t, n, sizeof(*t), by_thread);
-	for (i = 0; i < n; i++) {
-		if (i + 1 < n && t[i + 1].thread == t[i].thread)
-			t[i].end_ns = t[i + 1].start_ns;
-		else
-			t[i].end_ns = end_of(store, t[i].thread);
-		if (t[i].end_ns < t[i].start_ns)
-			t[i].end_ns = t[i].start_ns;
-	}
-	qsort(t, n, sizeof(*t), by_time);
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->end_ns != b->end_ns)
+		return a->end_ns < b->end_ns ? -1 : 1;
+	return a->insns < b->insns ? -1 : a->insns > b->insns;
 }
 
 static void fill(struct dep_profile *p, struct dep_rows *r, struct dep_counts_all *all)
@@ -57,7 +25,8 @@ static void fill(struct dep_profile *p, struct dep_rows *r, struct dep_counts_al
 	const struct dep_thread_count *t = all->threads.row;
 	size_t i;
 
-	set_ends(r->store, &all->times);
+	if (all->times.n)
+		qsort(all->times.row, all->times.n, sizeof(struct dep_time_count), by_time);
 	p->insn = r->insns.row;
 	p->ninsns = r->insns.n;
 	p->edge = r->edges.row;
@@ -76,9 +45,7 @@ int dep_profile_make(struct dep_store *store, const struct dep_code *code,
 		     const struct dep_fold_options *options, struct dep_profile **out)
 {
 	const struct dep_fold *fold = &dep_count_fold;
-	struct dep_counts_all all = {
-		.processes.may_move = DEP_TABLE_MOVES, .threads.may_move = DEP_TABLE_MOVES,
-	};
+	struct dep_counts_all all = { .threads.may_move = DEP_TABLE_MOVES };
 	struct dep_rows r = { .store = store, .code = code, .counts = &all };
 	struct dep_profile *p = calloc(1, sizeof(*p));
 	void *self = &all;
@@ -87,7 +54,7 @@ int dep_profile_make(struct dep_store *store, const struct dep_code *code,
 	if (!err)
 		err = dep_fold_run(store, code, &fold, &self, 1, options, &p->loss);
 	if (!err)
-		err = dep_counts_settle(&all);
+		err = dep_counts_settle(&all, store);
 	if (!err)
 		err = dep_rows_make(&r);
 	if (!err)
@@ -95,7 +62,7 @@ int dep_profile_make(struct dep_store *store, const struct dep_code *code,
 	dep_images_free(&r.images);
 	free(r.insns.row);
 	free(r.edges.row);
-	dep_counts_all_free(&all, code->nexits);
+	dep_counts_all_free(&all);
 	if (err)
 		free(p);
 	else

@@ -10,6 +10,7 @@
 #include "libdep/fold/code.h"
 #include "libdep/format/file/error.h"
 #include "rows.h"
+#include "sort.h"
 
 /* Counts of one fragment in one process.  An instruction or step @i has the sum from @i on. */
 struct passed {
@@ -49,6 +50,16 @@ static struct dep_counter *sorted_pieces(const struct dep_count_map *m)
 
 /* ---- rows of one fragment ---- */
 
+/* Rows are refused when a store has more of them than its size explains. */
+static int check_rows(const struct dep_rows *r)
+{
+	const size_t n = r->insns.n + r->edges.n;
+
+	return n % 65536 ? 0 : dep_profile_check(r->store,
+			r->insns.n * sizeof(struct dep_insn_count) +
+			r->edges.n * sizeof(struct dep_edge_count));
+}
+
 static int add_edge(struct dep_rows *r, const struct dep_edge_count *e)
 {
 	struct dep_edge_count *row;
@@ -59,7 +70,7 @@ static int add_edge(struct dep_rows *r, const struct dep_edge_count *e)
 	if (!row)
 		return -ENOMEM;
 	*row = *e;
-	return 0;
+	return check_rows(r);
 }
 
 /*
@@ -135,23 +146,32 @@ static int add_exit_edge(struct dep_rows *r, u32 process, const struct dep_code_
 static int add_insns(struct dep_rows *r, u32 process, u32 number, const u64 *insn)
 {
 	const struct dep_code_fragment *f = &r->code->fragment[number];
-	struct dep_code_reader reader;
+	const struct adept_desc_frag *d = dep_store_fragment(r->store, number)->d;
+	const struct dep_insn_info *info = dep_insns_of(r->code, number);
+	const struct adept_run *run = dep_desc_runs(d);
 	struct dep_insn_count *row;
-	struct dep_code_insn in;
+	u32 i, left = 0;
+	u64 pc = 0;
+	int err = 0;
 
-	dep_code_begin(&reader, r->store, number);
-	while (dep_code_next(&reader, &in) > 0 && insn[in.index + 1]) {
+	for (i = 0; i < d->ninsns && insn[i + 1] && !err; i++, info++, left--) {
+		if (!left) {
+			pc = run->pc;
+			left = run++->ninsns;
+		}
 		row = dep_table_add(&r->insns, sizeof(*row));
 		if (!row)
 			return -ENOMEM;
 		*row = (struct dep_insn_count){
-			.pc = in.pc, .count = insn[in.index + 1], .process = process,
-			.image = image_near(r, process, f, in.pc), .size = in.in.len,
-			.refs = in.in.nmem, .branch = dep_branch_of(&in.in), .fragment = number,
+			.pc = pc, .count = insn[i + 1], .process = process,
+			.image = image_near(r, process, f, pc), .size = info->size,
+			.refs = info->refs, .branch = info->branch, .fragment = number,
 		};
-		r->refs += row->count * in.in.nmem;
+		r->refs += row->count * info->refs;
+		pc += info->size;
+		err = check_rows(r);
 	}
-	return 0;
+	return err;
 }
 
 /* Turn counts of "exactly @i" into counts of "at least @i". */
@@ -161,77 +181,94 @@ static void sum_up(u64 *count, u32 n)
 		count[n] += count[n + 1];
 }
 
-/* Add the rows of one fragment; @piece: the first of the process that may belong to it. */
-static int add_fragment(struct dep_rows *r, const struct dep_process_counts *p, u32 number,
-			const struct dep_counter **piece, struct passed *n)
+/* Counters that remain, sorted by process and fragment. */
+struct feed {
+	const struct dep_exit_total *exit, *exit_end;
+	const struct dep_counter *piece, *piece_end;
+};
+
+/* The process and fragment of the next counter; false: there is none. */
+static bool next_fragment(const struct dep_rows *r, const struct feed *n, u32 *process, u32 *number)
+{
+	const struct dep_exit_total *x = n->exit;
+	bool have = x < n->exit_end;
+
+	if (have) {
+		*process = x->process;
+		*number = r->code->exit[x->exit].fragment;
+	}
+	if (n->piece < n->piece_end &&
+	    (!have || n->piece->c < *process ||
+	     (n->piece->c == *process && n->piece->a < *number))) {
+		*process = n->piece->c;
+		*number = (u32)n->piece->a;
+		have = true;
+	}
+	return have;
+}
+
+/* Take the counters of one fragment from @n. */
+static int take_counters(struct dep_rows *r, u32 process, u32 number, struct feed *n,
+			 struct passed *to)
 {
 	const struct dep_code_fragment *f = &r->code->fragment[number];
-	const struct dep_step *s = r->code->step + f->first_step;
-	u32 ninsns = dep_store_fragment(r->store, number)->d->ninsns, i, k;
 	const struct dep_code_exit *x;
-	bool ran = false;
-	u64 count;
 	int err = 0;
+
+	for (; n->exit < n->exit_end && n->exit->process == process && !err; n->exit++) {
+		x = &r->code->exit[n->exit->exit];
+		if (x->fragment != number)
+			break;
+		to->insn[x->insns] += n->exit->count;
+		/* Its last branch has an edge of its own, if it has not just been passed. */
+		to->step[x->branch == DEP_BRANCH_NONE || !x->nsteps ? x->nsteps :
+			 x->nsteps - 1] += n->exit->count;
+		err = add_exit_edge(r, process, f, x, n->exit->count);
+	}
+	for (; n->piece < n->piece_end && n->piece->c == process && n->piece->a == number;
+	     n->piece++) {
+		to->insn[n->piece->b] += n->piece->count;
+		to->step[dep_code_steps(r->code, f, (u32)n->piece->b)] += n->piece->count;
+	}
+	return err;
+}
+
+static int add_fragment(struct dep_rows *r, u32 process, u32 number, struct feed *feed,
+			struct passed *n)
+{
+	const struct dep_code_fragment *f = &r->code->fragment[number];
+	u32 ninsns = dep_store_fragment(r->store, number)->d->ninsns;
+	int err;
 
 	memset(n->insn, 0, (ninsns + 2ul) * sizeof(*n->insn));
 	memset(n->step, 0, (f->nsteps + 2ul) * sizeof(*n->step));
-	for (i = f->first_exit; i < f->first_exit + f->nexits && !err; i++) {
-		count = dep_exit_count(p, i);
-		if (!count)
-			continue;
-		ran = true;
-		x = &r->code->exit[i];
-		n->insn[x->insns] += count;
-		/* Its last branch has an edge of its own, if it has not just been passed. */
-		n->step[x->branch == DEP_BRANCH_NONE || !x->nsteps ? x->nsteps :
-			x->nsteps - 1] += count;
-		err = add_exit_edge(r, p->process, f, x, count);
-	}
-	for (; !err && (*piece)->count && (*piece)->c == p->process && (*piece)->a == number;
-	     ++*piece) {
-		ran = true;
-		for (k = 0; k < f->nsteps && s[k].insns <= (*piece)->b; k++)
-			;
-		n->insn[(*piece)->b] += (*piece)->count;
-		n->step[k] += (*piece)->count;
-	}
-	if (err || !ran)
+	err = take_counters(r, process, number, feed, n);
+	if (err)
 		return err;
 	sum_up(n->insn, ninsns);
 	sum_up(n->step, f->nsteps);
-	err = add_passed_steps(r, p->process, f, n->step);
-	return err ? err : add_insns(r, p->process, number, n->insn);
-}
-
-static int add_process(struct dep_rows *r, const struct dep_process_counts *p,
-		       const struct dep_counter **piece, struct passed *n)
-{
-	u32 i;
-	int err = 0;
-
-	/* Pieces of processes that took no exit come with their own row: see add_all(). */
-	while ((*piece)->count && (*piece)->c < p->process)
-		++*piece;
-	for (i = 0; i < r->code->nfragments && !err; i++)
-		err = add_fragment(r, p, i, piece, n);
-	return err;
+	err = add_passed_steps(r, process, f, n->step);
+	return err ? err : add_insns(r, process, number, n->insn);
 }
 
 static int add_all(struct dep_rows *r)
 {
-	const struct dep_process_counts *p = r->counts->processes.row;
+	const struct dep_table *exits = &r->counts->exits;
 	struct dep_counter *pieces = sorted_pieces(&r->counts->pieces);
-	const struct dep_counter *piece = pieces;
+	struct feed feed = {
+		.exit = exits->row, .exit_end = (struct dep_exit_total *)exits->row + exits->n,
+		.piece = pieces, .piece_end = pieces + r->counts->pieces.n,
+	};
 	/* Instructions of a fragment and their number have 16 bits. */
 	struct passed n = {
 		.insn = malloc((UINT16_MAX + 2ul) * sizeof(u64)),
 		.step = malloc((UINT16_MAX + 2ul) * sizeof(u64)),
 	};
-	size_t i;
 	int err = pieces && n.insn && n.step ? 0 : dep_fail(-ENOMEM, "counts of a fragment");
+	u32 process, number;
 
-	for (i = 0; i < r->counts->processes.n && !err; i++)
-		err = add_process(r, &p[i], &piece, &n);
+	while (!err && next_fragment(r, &feed, &process, &number))
+		err = add_fragment(r, process, number, &feed, &n);
 	free(pieces);
 	free(n.insn);
 	free(n.step);
@@ -253,13 +290,18 @@ static int by_insn(const void *pa, const void *pb)
 	return a->fragment < b->fragment ? -1 : a->fragment > b->fragment;
 }
 
-static void merge_insns(struct dep_table *t)
+static int merge_insns(struct dep_table *t)
 {
-	struct dep_insn_count *row = t->row, *to = NULL;
+	const struct dep_place_fields at = {
+		.pc = offsetof(struct dep_insn_count, pc),
+		.image = offsetof(struct dep_insn_count, image),
+		.process = offsetof(struct dep_insn_count, process),
+	};
+	struct dep_insn_count *row, *to = NULL;
 	size_t i;
+	int err = dep_sort_places(t, sizeof(*row), &at, by_insn);
 
-	if (t->n)
-		qsort(row, t->n, sizeof(*row), by_insn);
+	row = t->row;
 	for (i = 0; i < t->n; i++) {
 		if (to && to->process == row[i].process && to->image == row[i].image &&
 		    to->pc == row[i].pc)
@@ -268,6 +310,7 @@ static void merge_insns(struct dep_table *t)
 			*(to = to ? to + 1 : row) = row[i];
 	}
 	t->n = to ? (size_t)(to - row) + 1 : 0;
+	return err;
 }
 
 static int by_edge(const void *pa, const void *pb)
@@ -289,13 +332,18 @@ static int by_edge(const void *pa, const void *pb)
 	return (int)a->taken - (int)b->taken;
 }
 
-static void merge_edges(struct dep_table *t)
+static int merge_edges(struct dep_table *t)
 {
-	struct dep_edge_count *row = t->row, *to = NULL;
+	const struct dep_place_fields at = {
+		.pc = offsetof(struct dep_edge_count, from),
+		.image = offsetof(struct dep_edge_count, image),
+		.process = offsetof(struct dep_edge_count, process),
+	};
+	struct dep_edge_count *row, *to = NULL;
 	size_t i;
+	int err = dep_sort_places(t, sizeof(*row), &at, by_edge);
 
-	if (t->n)
-		qsort(row, t->n, sizeof(*row), by_edge);
+	row = t->row;
 	for (i = 0; i < t->n; i++) {
 		if (to && !by_edge(to, &row[i]))
 			to->count += row[i].count;
@@ -303,6 +351,7 @@ static void merge_edges(struct dep_table *t)
 			*(to = to ? to + 1 : row) = row[i];
 	}
 	t->n = to ? (size_t)(to - row) + 1 : 0;
+	return err;
 }
 
 /* ---- indirect branches and interruptions, whose code is known only from the stream ---- */
@@ -405,9 +454,8 @@ int dep_rows_make(struct dep_rows *r)
 		err = add_all(r);
 	if (err)
 		return err;
-	merge_insns(&r->insns);
-	err = add_rest(r);
+	err = merge_insns(&r->insns);
 	if (!err)
-		merge_edges(&r->edges);
-	return err;
+		err = add_rest(r);
+	return err ? err : merge_edges(&r->edges);
 }

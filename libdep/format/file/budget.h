@@ -50,6 +50,18 @@ static inline u64 dep_budget_catalog(u64 input)
 	return (64ull << 20) + 4 * input;
 }
 
+/**
+ * dep_budget_profile() - bytes of the rows of a profile, in addition to the budget of the reader
+ * @input: bytes of the store
+ *
+ * A short child process that executes the code of its parent has about 60 times as many bytes of
+ * rows as its segments have.
+ */
+static inline u64 dep_budget_profile(u64 input)
+{
+	return (512ull << 20) + 64 * input;
+}
+
 /** dep_file_data() - number of bytes of the file outside of holes; stops counting beyond @most */
 u64 dep_file_data(int fd, u64 most);
 
