@@ -106,8 +106,9 @@ static u64 goes_on_at(const struct dep_walk *w, const struct cursor *c)
 		return 0;
 	if (w->next->h.head.frag)
 		return fragment_pc(w, w->next->h.head.frag);
-	next_address(w, column(w->next), &pc);
-	return pc;
+	if (next_address(w, column(w->next), &pc) || !w->next->h.tail.frag)
+		return pc;
+	return fragment_pc(w, w->next->h.tail.frag);
 }
 
 static int flush(struct dep_walk *w, const struct cursor *c)

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "fold_store.h"
+
+static void put(struct fold_chunk *c, u32 id, const void *payload, u32 size)
+{
+	assert_true(c->n + 1 + size / 4 <= WORDS);
+	c->word[c->n++] = id;
+	memcpy(&c->word[c->n], payload, size);
+	c->n += size / 4;
+}
+
+void fold_exit(struct fold_chunk *c, u32 id)
+{
+	put(c, id, "", 0);
+}
+
+void fold_partial(struct fold_chunk *c, u32 frag, u32 ninsns)
+{
+	struct adept_ev_partial ev = { .frag = frag, .ninsns = ninsns };
+
+	put(c, ADEPT_EV_PARTIAL, &ev, sizeof(ev));
+}
+
+void fold_signal(struct fold_chunk *c, u64 pc)
+{
+	struct adept_ev_signal ev = { .signo = 11, .pc = pc };
+
+	put(c, ADEPT_EV_SIGNAL, &ev, sizeof(ev));
+}
+
+void fold_context(struct fold_chunk *c, u64 pc)
+{
+	struct adept_ev_context ev = { .pc = pc };
+
+	put(c, ADEPT_EV_CONTEXT, &ev, sizeof(ev));
+}
+
+void fold_store_begin(struct fold_store *f, const void *desc, size_t size)
+{
+	struct dep_meta meta = { .cwd = "/" };
+	struct dep_process p = { .serial = 1, .pid = 100, .start_ns = 1, .exe = "/bin/prog" };
+	struct dep_process child = { .serial = 2, .pid = 101, .parent = 1,
+				     .cause = ADEPT_BY_FORK, .start_ns = 2 };
+	struct dep_thread t = { .tid = 100, .start_ns = 2 };
+
+	memset(f, 0, sizeof(*f));
+	scratch_name(f->dir, sizeof(f->dir));
+	assert_int_equal(dep_writer_create(&f->w, f->dir, &meta, 0), 0);
+	assert_int_equal(dep_writer_process(f->w, &p), 0);
+	assert_int_equal(dep_writer_process(f->w, &child), 0);
+	for (t.serial = 1; t.serial <= 3; t.serial++) {
+		t.process = t.serial < 3 ? 1 : 2;
+		assert_int_equal(dep_writer_thread(f->w, &t), 0);
+	}
+	if (dep_writer_descriptors(f->w, 1, desc, size))
+		fail_msg("%s", dep_error());
+}
+
+void fold_store_segment(struct fold_store *f, u32 thread, const struct fold_chunk *c)
+{
+	struct adept_chunk raw = {
+		.seq = c->seq, .fill = c->n * 4, .tail_at = c->n * 4, .start_ns = 1000 + c->seq,
+		.head = { .frag = c->head, .insn = c->head_insn },
+		.tail = { .frag = c->tail, .insn = c->tail_insn },
+	};
+
+	if (dep_writer_segment(f->w, thread, &raw, c->word))
+		fail_msg("%s", dep_error());
+}
+
+void fold_store_open(struct fold_store *f)
+{
+	assert_int_equal(close_writer(f->w, NULL, 0), 0);
+	if (dep_store_open(&f->s, f->dir) || dep_code_make(f->s, &f->code))
+		fail_msg("%s", dep_error());
+}
+
+void fold_store_close(struct fold_store *f)
+{
+	dep_profile_free(f->p);
+	dep_code_free(f->code);
+	dep_store_close(f->s);
+	scratch_remove(f->dir);
+}
+
+void fold_profile(struct fold_store *f, u64 unit, struct dep_fold_options *o)
+{
+	u64 before = dep_fold_unit_bytes;
+	int err;
+
+	dep_profile_free(f->p);
+	f->p = NULL;
+	dep_fold_unit_bytes = unit;
+	err = dep_profile_make(f->s, f->code, o, &f->p);
+	dep_fold_unit_bytes = before;
+	if (err)
+		fail_msg("%s", dep_error());
+}
+
+#define same_rows(a, b, rows, n) \
+	do { \
+		assert_int_equal((a)->n, (b)->n); \
+		if ((a)->n) \
+			assert_memory_equal((a)->rows, (b)->rows, (a)->n * sizeof(*(a)->rows)); \
+	} while (0)
+
+static void check_same(const struct dep_profile *a, const struct dep_profile *b)
+{
+	same_rows(a, b, insn, ninsns);
+	same_rows(a, b, edge, nedges);
+	same_rows(a, b, thread, nthreads);
+	same_rows(a, b, time, ntimes);
+	assert_int_equal(a->insns, b->insns);
+	assert_int_equal(a->refs, b->refs);
+	assert_int_equal(a->loss.segments, b->loss.segments);
+	assert_int_equal(a->loss.gaps, b->loss.gaps);
+}
+
+void fold_check_division(struct fold_store *f, const struct dep_fold_options *o)
+{
+	static const u64 units[] = { 1, 300, 5000, 1 << 20 };
+	static const unsigned int jobs[] = { 1, 2, 7 };
+	struct dep_profile *first = f->p;
+	struct dep_fold_options options = { 0 };
+	size_t i, k;
+
+	if (o)
+		options = *o;
+	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		for (k = 0; k < sizeof(jobs) / sizeof(jobs[0]); k++) {
+			f->p = NULL;
+			options.jobs = jobs[k];
+			fold_profile(f, units[i], &options);
+			check_same(first, f->p);
+			dep_profile_free(f->p);
+		}
+	f->p = first;
+}
+
+u64 fold_count(const struct dep_profile *p, u64 pc)
+{
+	u64 n = 0;
+	size_t i;
+
+	for (i = 0; i < p->ninsns; i++)
+		if (p->insn[i].pc == pc)
+			n += p->insn[i].count;
+	return n;
+}
+
+u64 fold_edge(const struct dep_profile *p, u64 from, u64 to, u32 kind, int taken)
+{
+	u64 n = 0;
+	size_t i;
+
+	for (i = 0; i < p->nedges; i++)
+		if (p->edge[i].from == from && p->edge[i].to == to && p->edge[i].kind == kind &&
+		    (taken < 0 || p->edge[i].taken == taken))
+			n += p->edge[i].count;
+	return n;
+}
+
+/* What enters @in: edges to it, and the instruction in front of it if that is no branch. */
+static u64 entries(const struct dep_profile *p, const struct dep_insn_count *in)
+{
+	u64 n = 0;
+	size_t i;
+
+	for (i = 0; i < p->nedges; i++)
+		if (p->edge[i].process == in->process && p->edge[i].to == in->pc &&
+		    p->edge[i].kind != DEP_EDGE_LEFT)
+			n += p->edge[i].count;
+	for (i = 0; i < p->ninsns; i++)
+		if (p->insn[i].process == in->process && !p->insn[i].branch &&
+		    p->insn[i].pc + p->insn[i].size == in->pc)
+			n += p->insn[i].count;
+	for (i = 0; i < p->nedges; i++)
+		if (p->edge[i].process == in->process && p->edge[i].from == in->pc &&
+		    p->edge[i].kind == DEP_EDGE_LEFT)
+			n -= p->edge[i].count;
+	return n;
+}
+
+void fold_check_flow(const struct dep_profile *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->ninsns; i++)
+		if (entries(p, &p->insn[i]) != p->insn[i].count)
+			fail_msg("%lu entries of %lx, which was executed %lu times",
+				 entries(p, &p->insn[i]), p->insn[i].pc, p->insn[i].count);
+}

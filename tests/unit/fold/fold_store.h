@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Stores whose segments are written word by word, and their profiles. */
+#ifndef TESTS_UNIT_FOLD_FOLD_STORE_H
+#define TESTS_UNIT_FOLD_FOLD_STORE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "dep/profile.h"
+#include "libdep/fold/walk.h"
+#include "libdep/format/file/wire.h"
+#include "libdep/format/read/store.h"
+#include "libdep/format/write/store_writer.h"
+#include "tests/unit/lib/close_writer.h"
+#include "tests/unit/lib/scratch.h"
+#include "tests/unit/lib/stream.h"
+
+#define WORDS 128
+
+/** struct fold_chunk - a chunk of a thread, with records that have no values */
+struct fold_chunk {
+	u64 seq;
+	u32 head, head_insn, tail, tail_insn;	/* exit id of a fragment, or 0 */
+	u32 word[WORDS];
+	u32 n;
+};
+
+void fold_exit(struct fold_chunk *c, u32 id);
+void fold_partial(struct fold_chunk *c, u32 frag, u32 ninsns);
+void fold_signal(struct fold_chunk *c, u64 pc);
+void fold_context(struct fold_chunk *c, u64 pc);
+
+/** struct fold_store - an open store, what its fragments mean, and the last profile */
+struct fold_store {
+	char dir[128];
+	struct dep_writer *w;
+	struct dep_store *s;
+	struct dep_code *code;
+	struct dep_profile *p;
+};
+
+/** fold_store_begin() - a store with two processes: threads 1 and 2; thread 3 */
+void fold_store_begin(struct fold_store *f, const void *desc, size_t size);
+void fold_store_segment(struct fold_store *f, u32 thread, const struct fold_chunk *c);
+void fold_store_open(struct fold_store *f);
+void fold_store_close(struct fold_store *f);
+
+/** fold_profile() - make f->p with units of @unit bytes */
+void fold_profile(struct fold_store *f, u64 unit, struct dep_fold_options *o);
+
+/** fold_check_division() - any jobs and any division of the segments give the rows of f->p */
+void fold_check_division(struct fold_store *f, const struct dep_fold_options *o);
+
+u64 fold_count(const struct dep_profile *p, u64 pc);
+/** fold_edge() - the count of an edge; @taken: -1: any */
+u64 fold_edge(const struct dep_profile *p, u64 from, u64 to, u32 kind, int taken);
+
+/** fold_check_flow() - what enters each instruction equals its count, as profile.h says */
+void fold_check_flow(const struct dep_profile *p);
+
+#endif
