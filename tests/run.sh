@@ -181,6 +181,7 @@ background exactness 1200 sh tests/exactness.sh
 background races "$(cases 1200 3000)" env LEVELS="$(cases O2 "O0 O2")" bash tests/races.sh
 background fuzz-insn 300 bash tests/fuzz/insn_fuzz.sh
 background fuzz-store 300 bash tests/fuzz/fuzz_store.sh
+background fuzz-fold 300 bash tests/fuzz/fuzz_fold.sh
 background fuzz-request 300 bash tests/fuzz/fuzz_request.sh
 background fuzz-resume 300 bash tests/fuzz/fuzz_resume.sh
 background fuzz-messages 300 bash tests/fuzz/fuzz_messages.sh

@@ -33,7 +33,7 @@ struct crew {
 	const struct dep_fold *const *folds;
 	size_t nfolds;
 	const struct dep_fold_options *options;
-	const struct dep_segment *segs;
+	const struct dep_segment *segs, *segs_end;
 	size_t nsegs;
 	bool ordered;
 	struct unit *unit;
@@ -114,7 +114,7 @@ static void report_orphan(struct crew *c, const struct dep_segment *seg)
 
 static int make_units(struct crew *c)
 {
-	const struct dep_segment *seg = c->segs, *end = c->segs + c->nsegs;
+	const struct dep_segment *seg = c->segs, *end = c->segs_end;
 	const struct dep_thread *t = NULL;
 	struct unit *u;
 	u64 bytes;
@@ -195,7 +195,7 @@ static int begin_worker(struct crew *c, struct worker *w, void *const *selves)
 	w->crew = c;
 	w->walk = (struct dep_walk){
 		.store = c->store, .code = c->code, .numbers = &dep_code_made(c->code)->numbers,
-		.folds = c->folds, .nfolds = c->nfolds, .segments_end = c->segs + c->nsegs,
+		.folds = c->folds, .nfolds = c->nfolds, .segments_end = c->segs_end,
 		.options = c->options, .lock = &c->lock,
 	};
 	w->walk.part = calloc(c->nfolds + 1, sizeof(*w->walk.part));
@@ -281,6 +281,7 @@ int dep_fold_run(struct dep_store *store, const struct dep_code *code,
 	int err;
 
 	c.nsegs = dep_store_segments(store, &c.segs);
+	c.segs_end = c.nsegs ? c.segs + c.nsegs : c.segs;
 	for (i = 0; i < n; i++)
 		c.ordered |= folds[i]->ordered;
 	err = make_units(&c);

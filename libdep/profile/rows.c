@@ -256,7 +256,8 @@ static int add_all(struct dep_rows *r)
 	const struct dep_table *exits = &r->counts->exits;
 	struct dep_counter *pieces = sorted_pieces(&r->counts->pieces);
 	struct feed feed = {
-		.exit = exits->row, .exit_end = (struct dep_exit_total *)exits->row + exits->n,
+		.exit = exits->row,
+		.exit_end = exits->n ? (struct dep_exit_total *)exits->row + exits->n : NULL,
 		.piece = pieces, .piece_end = pieces + r->counts->pieces.n,
 	};
 	/* Instructions of a fragment and their number have 16 bits. */

@@ -4,26 +4,11 @@
 . "$(dirname "$0")/../lib.sh"
 need_depctl
 . "$tests/fuzz/fuzz.sh"
+. "$tests/fuzz/store_corpus.sh"
 max_len=524288
 # Only the sources that read stores: no engine, no collector.
-fuzz_build fuzz_store -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION -fvisibility=hidden -I"$build" \
-	-DADEPT_VERSION='"fuzz"' tests/fuzz/blob.c tests/fuzz/blob_mutate.c libdep/format/*/*.c \
-	libdep/recover/*.c libdep/recover/*/*.c libdep/x86/decode.c libdep/x86/operands.c \
-	libdep/x86/derive.c libdep/x86/derive_run.c libdep/analyze/*.c libdep/analyze/*/*.c \
-	libdep/collect/snapshot.c \
-	-lzstd -llz4 -lxxhash -lsqlite3 -lcjson -lelf -ldw -lpthread
+fuzz_build fuzz_store $store_flags $store_sources libdep/analyze/*.c libdep/analyze/*/*.c \
+	$store_libs
 
-corpus() {
-	for how in good gap unclean drop old; do
-		"$build/tests/make_store" "$tmp/$how.dep" $how &&
-			"$out/fuzz_store" -pack "$tmp/$how.dep" >"$tmp/corpus/$how"
-	done
-	for prog in hello_static snip_implicit locked; do
-		[ -x "$build/programs/$prog" ] || continue
-		timeout 60 "$DEPCTL" record -q -o "$tmp/$prog.dep" -- "$build/programs/$prog" 1 &&
-			"$out/fuzz_store" -pack "$tmp/$prog.dep" >"$tmp/corpus/$prog"
-	done >/dev/null
-}
-
-corpus 2>"$tmp/err" || cat "$tmp/err"
+store_corpus fuzz_store
 fuzz_run

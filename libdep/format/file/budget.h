@@ -59,7 +59,7 @@ static inline u64 dep_budget_catalog(u64 input)
  */
 static inline u64 dep_budget_profile(u64 input)
 {
-	return (512ull << 20) + 64 * input;
+	return (128ull << 20) + 64 * input;
 }
 
 /** dep_file_data() - number of bytes of the file outside of holes; stops counting beyond @most */
