@@ -8,7 +8,7 @@
 #include "libdep/format/file/table.h"
 #include "libdep/format/read/store.h"
 
-#define DEP_PAIRS	4096u	/* indirect branches that are counted without the hash table */
+#define DEP_PAIRS	32768u	/* indirect branches that are counted without the hash table */
 
 /** struct dep_exit_total - how often a process took an exit; a table row */
 struct dep_exit_total {
