@@ -325,18 +325,13 @@ static int end_run(struct part *p)
 
 /* ---- callbacks ---- */
 
-/* All counters of the current thread are complete for now. */
-static int end_thread(struct part *p)
-{
-	int err = keep_exits(p);
-
-	return err ? err : keep_pairs(p);
-}
-
+/* Counters of exits belong to the current thread, those of pairs to its process. */
 static int set_thread(struct part *p, const struct dep_thread *t)
 {
-	int err = p->of && p->of != t ? end_thread(p) : 0;
+	int err = p->of && p->of != t ? keep_exits(p) : 0;
 
+	if (!err && p->of && p->of->process != t->process)
+		err = keep_pairs(p);
 	if (err)
 		return err;
 	p->of = t;
@@ -524,7 +519,9 @@ static int join(void *self, void *part)
 	int err = p->of ? end_run(p) : 0;
 
 	if (!err && p->of)
-		err = end_thread(p);
+		err = keep_exits(p);
+	if (!err && p->of)
+		err = keep_pairs(p);
 	if (!err)
 		err = append(&to->exits, &from->exits, sizeof(struct dep_exit_total));
 	if (!err)

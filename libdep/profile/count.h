@@ -58,7 +58,7 @@ extern const struct dep_fold dep_count_fold;
 int dep_counts_settle(struct dep_counts_all *a, struct dep_store *store);
 void dep_counts_all_free(struct dep_counts_all *a);
 
-/** dep_profile_check() - -EFBIG if @bytes of counters or rows are more memory than for a normal store */
+/** dep_profile_check() - -EFBIG if @bytes of counters or rows are more than a normal store needs */
 int dep_profile_check(struct dep_store *store, u64 bytes);
 
 #endif
