@@ -136,7 +136,8 @@ static int add_steps(struct dep_code_made *c, struct dep_code_fragment *f, u32 n
 	while ((ret = dep_code_next(&r, &in)) > 0) {
 		refs += in.in.nmem;
 		*info++ = (struct dep_insn_info){
-			.size = in.in.len, .refs = in.in.nmem, .branch = dep_branch_of(&in.in), .refs_up_to = refs,
+			.size = in.in.len, .refs = in.in.nmem, .refs_up_to = refs,
+			.branch = dep_branch_of(&in.in),
 		};
 		*s = (struct dep_step){
 			.pc = in.pc, .next = in.pc + in.in.len, .target = in.pc + in.in.len,

@@ -253,7 +253,7 @@ static int add_seam(struct part *p, const struct dep_seam *seam)
 }
 
 /*
- * The first code of the run is at @pc.  An event can have told it before: then it is in @p->pc, and
+ * The first code of the run is at @pc.  An event can have shown it before: it is in @p->pc then, and
  * the row of an entry is that of the event.
  */
 static int begin_at_seam(struct part *p, u64 pc, u32 image)
