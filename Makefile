@@ -69,8 +69,8 @@ ENGINE_SRC := $(call in,libdep/engine) $(wildcard libdep/engine/*.S libdep/engin
 ENGINE_OBJ := $(patsubst libdep/%,$(B)/freestanding/%.o,$(ENGINE_SRC))
 
 X86_HOST := $(X86_SRC) libdep/x86/derive_run.c
-LIB_SRC := $(call in,$(addprefix libdep/,inject attach format recover fold profile symbols collect \
-			analyze)) \
+LIB_SRC := $(call in,$(addprefix libdep/,inject attach format recover fold profile contexts \
+			symbols collect analyze)) \
 	   $(X86_HOST)
 LIB_OBJ := $(patsubst %.c,$(B)/host/%.o,$(LIB_SRC))
 # depd's rules, without BPF.
@@ -130,7 +130,8 @@ $(B)/engine_image.o: $(B)/engine_image.S
 # ---- the host side ----
 
 # Where analysis spends its time, unless somebody asked for less: 7 % fewer instructions on redis.
-HOT := libdep/recover/% libdep/analyze/% libdep/format/% libdep/fold/% libdep/profile/%
+HOT := libdep/recover/% libdep/analyze/% libdep/format/% libdep/fold/% libdep/profile/% \
+       libdep/contexts/%
 HOTOPT := $(if $(filter -O2,$(CFLAGS)),-O3)
 
 $(B)/host/%.o: %.c $(B)/x86tab.h Makefile
@@ -297,7 +298,7 @@ $(B)/tests/make_store: tests/programs/make_store.c $(call unit_obj,old_store) $(
 	$(call msg,CC,$@)
 	$(Q)$(CC) $(TESTFLAGS) -o $@ $^ $(LIBS)
 
-$(B)/tests/set_manifest $(B)/tests/store_lock $(B)/tests/steps_seen: \
+$(B)/tests/set_manifest $(B)/tests/store_lock $(B)/tests/steps_seen $(B)/tests/stacks_check: \
 		$(B)/tests/%: tests/programs/%.c $(B)/libdep.a
 	@mkdir -p $(@D)
 	$(call msg,CC,$@)
@@ -320,7 +321,7 @@ $(B)/tests/bench_races: tests/bench/races.c $(call part_obj,analyze/races)
 	$(Q)$(CC) $(TESTFLAGS) -o $@ $^
 
 tests: all $(TESTS) $(SHOW) $(SYM) $(addprefix $(B)/tests/,make_store touched fake_depd \
-	store_lock set_manifest steps_seen)
+	store_lock set_manifest steps_seen stacks_check)
 
 check: tests
 	$(Q)BUILD="$$(pwd)/$(B)" LONG=$(or $(LONG),0) UNIT="$(UNIT)" bash tests/run.sh $(SUITES)

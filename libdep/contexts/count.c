@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Contexts of calls and jumps, and counts of what runs in them. */
+#include "walk.h"
+
+/*
+ * A tail call goes back to a context of the same activation if that has the same function, so a
+ * ring of tail calls has as many contexts as functions.  Chains are not longer than this: programs
+ * whose functions all end by tail calls would have a context for each path.
+ */
+#define TAIL_CHAIN	8
+
+u32 dep_context_new(struct dep_walk *w, u32 parent, u8 kind, u64 site, s64 site_fragment, u64 pc,
+		    s64 fragment, bool incomplete)
+{
+	const struct dep_code_fragment *f = w->code->fragment;
+	const struct dep_node key = {
+		.parent = parent, .kind = kind, .process = w->thread->process, .pc = pc,
+		.site = site, .site_image = site_fragment >= 0 ? f[site_fragment].image : 0,
+		.image = fragment >= 0 ? f[fragment].image : 0, .incomplete = incomplete,
+	};
+
+	return dep_tree_child(&w->tree, &key);
+}
+
+static struct dep_step_to *cached(struct dep_walk *w, u32 kind, u32 step, u64 pc)
+{
+	u32 h = (w->ctx * 0x9e3779b1u ^ step * 0x85ebca6bu ^ (u32)pc) + kind;
+
+	return w->cache + ((h ^ h >> 15) & (DEP_STEPS_TO - 1));
+}
+
+u32 dep_context_of(struct dep_walk *w, u8 kind, const struct dep_branch_at *b)
+{
+	struct dep_step_to *c = cached(w, kind, b->step_number, b->to);
+
+	if (c->from == w->ctx && c->exit == b->step_number && c->pc == b->to && c->kind == kind)
+		return c->to;
+	c->to = dep_context_new(w, w->ctx, kind, b->step->pc, b->fragment, b->to, b->to_fragment,
+				false);
+	/* Not if the tree is full: each of these calls is counted. */
+	c->kind = c->to == w->ctx ? DEP_CONTEXT_KINDS : kind;
+	c->from = w->ctx;
+	c->exit = b->step_number;
+	c->pc = b->to;
+	return c->to;
+}
+
+/* The context that a chain of tail calls goes back to, or where a new one begins. */
+static u32 tail_parent(const struct dep_walk *w, u64 pc, bool *found)
+{
+	const struct dep_node *node = w->tree.node;
+	u32 at = w->ctx, depth;
+
+	*found = false;
+	for (depth = 0; ; depth++) {
+		if (node[at].pc == pc) {
+			*found = true;
+			return at;
+		}
+		if (node[at].kind != DEP_CONTEXT_TAIL)
+			break;
+		at = node[at].parent;
+	}
+	return depth < TAIL_CHAIN ? w->ctx : at;
+}
+
+u32 dep_context_tail(struct dep_walk *w, const struct dep_branch_at *b)
+{
+	struct dep_step_to *c = cached(w, DEP_CONTEXT_TAIL, b->step_number, b->to);
+	u32 parent;
+	bool found;
+
+	if (c->from == w->ctx && c->exit == b->step_number && c->pc == b->to &&
+	    c->kind == DEP_CONTEXT_TAIL)
+		return c->to;
+	parent = tail_parent(w, b->to, &found);
+	c->to = found ? parent : dep_context_new(w, parent, DEP_CONTEXT_TAIL, b->step->pc,
+						 b->fragment, b->to, b->to_fragment, false);
+	c->kind = !found && c->to == parent ? DEP_CONTEXT_KINDS : DEP_CONTEXT_TAIL;
+	c->from = w->ctx;
+	c->exit = b->step_number;
+	c->pc = b->to;
+	return c->to;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* dep_contexts_make() with a look at each call, for tests. */
+#ifndef ADEPT_CONTEXTS_MAKE_H
+#define ADEPT_CONTEXTS_MAKE_H
+
+#include "walk.h"
+
+/** dep_contexts_watched() - dep_contexts_make() that reports each call to @watch, unless NULL */
+int dep_contexts_watched(struct dep_store *store, const struct dep_code *code,
+			 const struct dep_contexts_options *options,
+			 void (*watch)(void *arg, const struct dep_watched_call *call), void *arg,
+			 struct dep_contexts **out);
+
+#endif

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Stacks of a thread: push and pop frames, find the stack that an address belongs to. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "walk.h"
+
+/* Stacks that are tried for an address: they can overlap. */
+#define TRIES		8
+
+static void set_context(struct dep_walk *w)
+{
+	w->ctx = dep_top(w)->ctx;
+}
+
+/* Number of the first strand with high >= @rsp. */
+static size_t first_above(const struct dep_walk *w, u64 rsp)
+{
+	size_t lo = 0, hi = w->nstrands, mid;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (w->strand[mid]->high >= rsp)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+static void drop(struct dep_walk *w, size_t n)
+{
+	struct dep_strand *s = w->strand[n];
+	size_t i;
+
+	for (i = 0; i < w->nstrands; i++)
+		if (w->strand[i]->below == s)
+			w->strand[i]->below = NULL;
+	memmove(w->strand + n, w->strand + n + 1, (w->nstrands - n - 1) * sizeof(*w->strand));
+	w->nstrands--;
+	w->nframes_all -= s->n;
+	free(s->frame);
+	free(s);
+}
+
+void dep_strands_drop(struct dep_walk *w)
+{
+	while (w->nstrands)
+		drop(w, w->nstrands - 1);
+	w->at = NULL;
+	w->begun = false;
+}
+
+/* True if a handler that interrupted @s, or a handler of that.., runs on @handler. */
+static bool interrupts(const struct dep_strand *handler, const struct dep_strand *s)
+{
+	int depth;
+
+	for (depth = 0; depth < 1000 && handler && handler->handler; depth++) {
+		handler = handler->below;
+		if (handler == s)
+			return true;
+	}
+	return false;
+}
+
+/* longjmp left the handlers that interrupted the stack at work. */
+static void drop_handlers(struct dep_walk *w)
+{
+	size_t i;
+
+	for (i = w->nstrands; i-- > 0;)
+		if (w->strand[i] != w->at && interrupts(w->strand[i], w->at))
+			drop(w, i);
+	w->at->low = 0;
+}
+
+u64 dep_strand_slot(struct dep_walk *w, struct dep_activation *f)
+{
+	u64 slot;
+
+	if (!f->seg)
+		return f->slot;
+	slot = dep_learn(w, f->seg, f->slot);
+	if (slot) {
+		f->slot = slot;
+		f->seg = 0;
+	}
+	return slot;
+}
+
+/* Index of the deepest frame that is to be popped; n: none. */
+static size_t first_below(struct dep_walk *w, u64 rsp)
+{
+	struct dep_strand *s = w->at;
+	size_t i, gone = s->n;
+	u64 slot;
+
+	/* frame[0] stays, so i does not become 0 */
+	for (i = s->n - 1; i > 0; i--) {
+		slot = dep_strand_slot(w, s->frame + i);
+		if (slot >= rsp)
+			break;
+		if (slot)
+			gone = i;
+	}
+	return gone;
+}
+
+void dep_strand_pop_below(struct dep_walk *w, u64 rsp)
+{
+	size_t n = first_below(w, rsp);
+
+	w->gone = w->at->n - n;
+	w->nframes_all -= w->gone;
+	w->at->n = n;
+	set_context(w);
+}
+
+static bool contains(struct dep_walk *w, struct dep_strand *s, u64 rsp)
+{
+	u64 low = s->low;
+
+	if (rsp > s->high || s->n < 2)
+		return false;
+	if (!low)
+		low = dep_strand_slot(w, s->frame + s->n - 1);
+	return low && low <= rsp;
+}
+
+bool dep_strand_find(struct dep_walk *w, u64 rsp, u64 near)
+{
+	size_t i = first_above(w, rsp), tries;
+	struct dep_strand *s = NULL;
+	u64 top;
+
+	for (tries = 0; i < w->nstrands && tries < TRIES && !s; i++, tries++)
+		if (contains(w, w->strand[i], rsp))
+			s = w->strand[i];
+	/* With many stacks that overlap, the one at work may not be among those tried. */
+	if (!s && contains(w, w->at, rsp))
+		s = w->at;
+	if (!s && near) {
+		top = dep_strand_slot(w, dep_top(w));
+		if (w->at->n < 2 || !top || (rsp <= top && top - rsp < near))
+			return true;
+	}
+	if (!s)
+		return false;
+	if (s != w->at) {
+		w->at = s;
+		drop_handlers(w);
+	}
+	dep_strand_pop_below(w, rsp);
+	return true;
+}
+
+void dep_strand_sigreturn(struct dep_walk *w, u64 rsp)
+{
+	struct dep_strand *s = w->at;
+	size_t i;
+
+	if (!s->handler || !s->below || rsp > s->below->high) {
+		dep_strand_find(w, rsp, DEP_NEAR);
+		return;
+	}
+	w->at = s->below;
+	for (i = 0; i < w->nstrands; i++)
+		if (w->strand[i] == s)
+			break;
+	if (i < w->nstrands)
+		drop(w, i);
+	w->at->low = 0;
+	dep_strand_pop_below(w, rsp);
+}
+
+/* Forget stacks whose memory the new one with @high uses. */
+static void drop_overlapping(struct dep_walk *w, u64 high)
+{
+	size_t i = first_above(w, high), tries;
+
+	for (tries = 0; i < w->nstrands && tries < TRIES; tries++) {
+		if (w->strand[i] != w->at && (w->strand[i]->high == high ||
+					      (!w->strand[i]->low &&
+					       contains(w, w->strand[i], high))))
+			drop(w, i);
+		else
+			i++;
+	}
+}
+
+static int add_strand(struct dep_walk *w, struct dep_strand *s)
+{
+	size_t i, room = w->strands_room ? 2 * w->strands_room : 8;
+	struct dep_strand **more;
+
+	if (w->nstrands == w->strands_room) {
+		more = realloc(w->strand, room * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		w->strand = more;
+		w->strands_room = room;
+	}
+	i = first_above(w, s->high);
+	memmove(w->strand + i + 1, w->strand + i, (w->nstrands - i) * sizeof(*w->strand));
+	w->strand[i] = s;
+	w->nstrands++;
+	return 0;
+}
+
+int dep_strand_begin(struct dep_walk *w, u64 rsp, u32 ctx)
+{
+	struct dep_strand *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->room = 16;
+	s->high = rsp;
+	s->frame = malloc(s->room * sizeof(*s->frame));
+	if (!s->frame)
+		goto fail;
+	if (w->at)
+		drop_overlapping(w, rsp);
+	if (add_strand(w, s))
+		goto fail;
+	s->frame[0] = (struct dep_activation){ .slot = UINT64_MAX, .ctx = ctx };
+	s->frame[1] = (struct dep_activation){ .slot = rsp, .ctx = ctx };
+	s->n = 2;
+	w->nframes_all += 2;
+	w->at = s;
+	w->begun = true;
+	w->ctx = ctx;
+	return 0;
+fail:
+	free(s->frame);
+	free(s);
+	return -ENOMEM;
+}
+
+/* Forget the older half of the frames: there are more than the memory allows. */
+static void drop_half(struct dep_walk *w)
+{
+	struct dep_strand *s = w->at;
+	size_t gone = (s->n - 2) / 2;
+
+	if (!gone)
+		return;
+	memmove(s->frame + 2, s->frame + 2 + gone, (s->n - 2 - gone) * sizeof(*s->frame));
+	s->n -= gone;
+	w->nframes_all -= gone;
+	w->dropped_frames += gone;
+}
+
+int dep_strand_room(struct dep_walk *w)
+{
+	struct dep_strand *s = w->at;
+	struct dep_activation *more;
+	size_t room;
+
+	if (w->nframes_all >= w->max_frames)
+		drop_half(w);
+	if (s->n == s->room) {
+		room = 2 * s->room;
+		more = realloc(s->frame, room * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		s->frame = more;
+		s->room = room;
+	}
+	return 0;
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Where the stacks of threads begin: start, fork, signal handlers, attach, gaps. */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libdep/abi/stream.h"
+#include "walk.h"
+
+/* ---- what children go on from ---- */
+
+static int add_forked(struct dep_walk *w, const struct dep_forked *f)
+{
+	size_t room = w->forked_room ? 2 * w->forked_room : 64;
+	struct dep_forked *more;
+
+	if (w->nforked == w->forked_room) {
+		more = realloc(w->forked, room * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		w->forked = more;
+		w->forked_room = room;
+	}
+	w->forked[w->nforked++] = *f;
+	return 0;
+}
+
+static int take_fork(struct dep_walk *w, const struct adept_ev_fork *ev)
+{
+	struct dep_forked f = {
+		.parent = w->thread->serial, .pid = ev->pid, .ctx = w->ctx,
+		.rsp = w->state == DEP_KNOWN ? w->rsp : 0,
+	};
+
+	if (!w->begun)
+		return 0;
+	/* A child with its own stack needs no frames. */
+	if (!(ev->flags & CLONE_THREAD) && w->nframes_all + w->at->n <= w->max_frames) {
+		f.frame = malloc(w->at->n * sizeof(*f.frame));
+		if (!f.frame)
+			return -ENOMEM;
+		memcpy(f.frame, w->at->frame, w->at->n * sizeof(*f.frame));
+		f.nframes = (u32)w->at->n;
+		w->nframes_all += f.nframes;
+	}
+	if (!add_forked(w, &f))
+		return 0;
+	free(f.frame);
+	return -ENOMEM;
+}
+
+static void forget_frames(struct dep_walk *w, struct dep_forked *f)
+{
+	w->nframes_all -= f->nframes;
+	free(f->frame);
+	f->frame = NULL;
+	f->nframes = 0;
+}
+
+void dep_forked_free(struct dep_walk *w)
+{
+	size_t i;
+
+	for (i = 0; i < w->nforked; i++)
+		free(w->forked[i].frame);
+	free(w->forked);
+}
+
+static struct dep_forked *find_forked(struct dep_walk *w)
+{
+	u32 pid = w->thread->tid;
+	size_t i;
+
+	for (i = 0; i < w->nforked; i++)
+		if (!w->forked[i].taken && w->forked[i].pid == pid &&
+		    w->forked[i].parent == w->thread->parent)
+			return w->forked + i;
+	return NULL;
+}
+
+/* Begin with the frames that the parent had at the fork. */
+static int begin_forked(struct dep_walk *w, const struct dep_forked *f)
+{
+	const struct dep_activation *from = f->frame;
+	struct dep_activation frame;
+	u32 i, ctx;
+
+	for (i = 1; i < f->nframes; i++) {
+		frame = from[i];
+		ctx = dep_tree_copy(&w->tree, frame.ctx, w->thread->process);
+		if (ctx == DEP_NO_NODE)
+			return -ENOMEM;
+		frame.ctx = ctx;
+		if (i == 1 ? dep_strand_begin(w, frame.slot, ctx) : dep_strand_push(w, &frame))
+			return -ENOMEM;
+	}
+	if (!w->begun) {
+		ctx = dep_tree_copy(&w->tree, f->ctx, w->thread->process);
+		if (ctx == DEP_NO_NODE || dep_strand_begin(w, w->rsp, ctx))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int dep_thread_begin(struct dep_walk *w, u64 pc, s64 fragment)
+{
+	struct dep_forked *f = w->known_start ? find_forked(w) : NULL;
+	bool incomplete = !w->known_start || (!f && w->thread->parent);
+	u8 kind = f ? DEP_CONTEXT_THREAD : DEP_CONTEXT_START;
+	int err = 0;
+	u32 ctx;
+
+	if (f) {
+		f->taken = true;
+		/* A child on the same stack: of fork, or of vfork. */
+		if (f->nframes && (!f->rsp || f->rsp == w->rsp))
+			err = begin_forked(w, f);
+		forget_frames(w, f);
+		if (err || w->begun)
+			return err;
+	}
+	ctx = dep_context_new(w, f ? f->ctx : 0, kind, f ? w->created_at : 0, -1, pc, fragment,
+			      incomplete);
+	if (ctx == DEP_NO_NODE || dep_strand_begin(w, w->rsp, ctx))
+		return -ENOMEM;
+	return dep_count_enter(w, ctx);
+}
+
+void dep_thread_lost(struct dep_walk *w)
+{
+	dep_strands_drop(w);
+	w->known_start = false;
+	w->signal = w->sigreturn = false;
+}
+
+/* ---- events ---- */
+
+static int take_context(struct dep_walk *w, const struct adept_ev_context *c)
+{
+	struct dep_strand *interrupted = w->at;
+	u64 rsp = c->regs[4], low;
+	u32 ctx;
+
+	if (!w->begun) {
+		w->rsp = rsp;
+		w->state = DEP_KNOWN;
+		return 0;
+	}
+	if (dep_count_flush(w))
+		return -ENOMEM;
+	if (w->signal) {
+		low = w->state == DEP_KNOWN ? w->rsp : 0;
+		ctx = dep_context_new(w, w->ctx, DEP_CONTEXT_SIGNAL, w->signal_pc,
+				      dep_moves_at(w->moves, w->thread->process, w->signal_pc),
+				      c->pc, dep_moves_at(w->moves, w->thread->process, c->pc),
+				      false);
+		interrupted->low = low ? low : 1;
+		if (ctx == DEP_NO_NODE || dep_strand_begin(w, rsp, ctx))
+			return -ENOMEM;
+		w->at->handler = true;
+		w->at->below = interrupted;
+		if (dep_count_enter(w, ctx))
+			return -ENOMEM;
+	} else if (w->sigreturn) {
+		dep_strand_sigreturn(w, rsp);
+	} else {
+		dep_strand_find(w, rsp, DEP_NEAR);
+	}
+	w->signal = w->sigreturn = false;
+	w->rsp = rsp;
+	w->state = DEP_KNOWN;
+	w->anew = false;
+	return 0;
+}
+
+int dep_thread_event(struct dep_walk *w, const struct dep_event *ev)
+{
+	struct adept_ev_context context;
+	struct adept_ev_signal signal;
+	struct adept_ev_start start;
+	struct adept_ev_fork fork;
+
+	switch (ev->id) {
+	case ADEPT_EV_THREAD_START:
+		memcpy(&start, ev->payload, sizeof(start));
+		w->known_start = true;
+		w->created_at = start.created_at;
+		return 0;
+	case ADEPT_EV_ATTACH:
+	case ADEPT_EV_GAP:
+		if (dep_count_flush(w))
+			return -ENOMEM;
+		dep_thread_lost(w);
+		return 0;
+	case ADEPT_EV_SIGNAL:
+		memcpy(&signal, ev->payload, sizeof(signal));
+		w->signal = true;
+		w->signal_pc = signal.pc;
+		return 0;
+	case ADEPT_EV_SIGRETURN:
+		w->sigreturn = true;
+		return 0;
+	case ADEPT_EV_CONTEXT:
+		memcpy(&context, ev->payload, sizeof(context));
+		return take_context(w, &context);
+	case ADEPT_EV_FORK:
+		memcpy(&fork, ev->payload, sizeof(fork));
+		return take_fork(w, &fork);
+	default:
+		return 0;
+	}
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* The calling context tree: contexts found by their keys, and counted per thread. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "libdep/format/file/error.h"
+#include "tree.h"
+
+/* Bytes for a context: its node, twice while the array grows, and its part of the hash table. */
+#define NODE_BYTES	(2 * sizeof(struct dep_node) + 16)
+
+static u64 hash(const struct dep_node *k)
+{
+	u64 h = (k->site + 0x9e3779b97f4a7c15ull) * 0xff51afd7ed558ccdull;
+
+	h = (h ^ h >> 32 ^ k->pc) * 0xc4ceb9fe1a85ec53ull;
+	h = (h ^ h >> 29 ^ k->parent ^ (u64)k->process << 32) * 0x9e3779b97f4a7c15ull;
+	h += ((u64)k->kind << 32) + k->image;
+	return h ^ h >> 31;
+}
+
+static bool same(const struct dep_node *a, const struct dep_node *b)
+{
+	return a->parent == b->parent && a->pc == b->pc && a->site == b->site &&
+	       a->process == b->process && a->image == b->image && a->kind == b->kind;
+}
+
+int dep_tree_init(struct dep_tree *t, u64 memory)
+{
+	u64 limit = memory / NODE_BYTES;
+
+	t->limit = limit < 16 ? 16 : limit > 1u << 30 ? 1u << 30 : (u32)limit;
+	t->rows_limit = memory / sizeof(struct dep_context_share) + 4096;
+	t->room = 16;
+	t->node = calloc(t->room, sizeof(*t->node));
+	t->map_mask = 63;
+	t->map = calloc(t->map_mask + 1ull, sizeof(*t->map));
+	t->n = 1;
+	return t->node && t->map ? 0 : -ENOMEM;
+}
+
+void dep_tree_free(struct dep_tree *t)
+{
+	free(t->node);
+	free(t->map);
+	free(t->used.node);
+	free(t->timed.node);
+	free(t->share);
+	free(t->time);
+}
+
+static void insert(struct dep_tree *t, u32 n)
+{
+	u32 at = (u32)hash(t->node + n) & t->map_mask;
+
+	while (t->map[at])
+		at = (at + 1) & t->map_mask;
+	t->map[at] = n;
+}
+
+static int grow_map(struct dep_tree *t)
+{
+	u32 mask = 2 * t->map_mask + 1, i;
+	u32 *map = calloc(mask + 1ull, sizeof(*map));
+
+	if (!map)
+		return -ENOMEM;
+	free(t->map);
+	t->map = map;
+	t->map_mask = mask;
+	for (i = 1; i < t->n; i++)
+		insert(t, i);
+	return 0;
+}
+
+static int grow(struct dep_tree *t)
+{
+	struct dep_node *more;
+	u32 room = t->room;
+
+	if (t->n == t->room) {
+		room = room > t->limit / 2 ? t->limit : 2 * room;
+		more = realloc(t->node, room * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		t->node = more;
+		t->room = room;
+	}
+	return t->n * 2ull > t->map_mask ? grow_map(t) : 0;
+}
+
+u32 dep_tree_child(struct dep_tree *t, const struct dep_node *key)
+{
+	u32 at, n;
+
+	for (at = (u32)hash(key) & t->map_mask; (n = t->map[at]); at = (at + 1) & t->map_mask)
+		if (same(t->node + n, key)) {
+			t->node[n].incomplete |= key->incomplete;
+			return n;
+		}
+	if (t->n >= t->limit) {
+		t->not_counted++;
+		return key->parent;
+	}
+	if (grow(t))
+		return DEP_NO_NODE;
+	n = t->n++;
+	t->node[n] = (struct dep_node){
+		.parent = key->parent, .process = key->process, .pc = key->pc, .site = key->site,
+		.image = key->image, .site_image = key->site_image, .kind = key->kind,
+		.incomplete = key->incomplete,
+	};
+	insert(t, n);
+	return n;
+}
+
+u32 dep_tree_copy(struct dep_tree *t, u32 node, u32 process)
+{
+	struct dep_node key;
+	u32 at, from, to, depth = 0;
+	u32 *path = NULL, *more;
+	size_t room = 0;
+
+	for (at = node; at; at = t->node[at].parent) {
+		if (t->node[at].process == process ||
+		    (t->node[at].twin && t->node[at].twin_process == process))
+			break;
+		if (depth == room) {
+			room = room ? 2 * room : 64;
+			more = realloc(path, room * sizeof(*more));
+			if (!more) {
+				free(path);
+				return DEP_NO_NODE;
+			}
+			path = more;
+		}
+		path[depth++] = at;
+	}
+	to = at && t->node[at].process != process ? t->node[at].twin : at;
+	while (depth) {
+		from = path[--depth];
+		key = t->node[from];
+		key.parent = to;
+		key.process = process;
+		to = dep_tree_child(t, &key);
+		if (to == DEP_NO_NODE)
+			break;
+		t->node[from].twin = to;
+		t->node[from].twin_process = process;
+	}
+	free(path);
+	return to;
+}
+
+static int list_add(struct dep_node_list *l, u32 n)
+{
+	size_t room = l->room ? 2 * l->room : 256;
+	u32 *more;
+
+	if (l->n == l->room) {
+		more = realloc(l->node, room * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		l->node = more;
+		l->room = room;
+	}
+	l->node[l->n++] = n;
+	return 0;
+}
+
+int dep_tree_list(struct dep_tree *t, u32 n)
+{
+	struct dep_node *node = t->node + n;
+
+	if (!node->used) {
+		if (list_add(&t->used, n))
+			return -ENOMEM;
+		node->used = 1;
+	}
+	if (t->times && !node->timed) {
+		if (list_add(&t->timed, n))
+			return -ENOMEM;
+		node->timed = 1;
+	}
+	return 0;
+}
+
+/* Make room for another row in an array. */
+static int row_room(const struct dep_tree *t, void **rows, size_t n, size_t *room, size_t size)
+{
+	size_t more = *room ? 2 * *room : 256;
+	void *p;
+
+	if (n < *room)
+		return 0;
+	if (n >= t->rows_limit)
+		return dep_fail(-ENOMEM, "the contexts have more than %zu rows, which need more "
+				"memory than is allowed", n);
+	p = realloc(*rows, more * size);
+	if (!p)
+		return dep_fail(-ENOMEM, "contexts");
+	*rows = p;
+	*room = more;
+	return 0;
+}
+
+int dep_tree_segment_end(struct dep_tree *t, u32 thread, u64 start_ns)
+{
+	struct dep_node *node;
+	size_t i;
+	int err;
+
+	for (i = 0; i < t->timed.n; i++) {
+		node = t->node + t->timed.node[i];
+		node->timed = 0;
+		if (node->insns == node->seen)
+			continue;
+		err = row_room(t, (void **)&t->time, t->ntimes, &t->times_room, sizeof(*t->time));
+		if (err)
+			return err;
+		t->time[t->ntimes++] = (struct dep_context_time){
+			.start_ns = start_ns, .thread = thread, .context = t->timed.node[i],
+			.insns = node->insns - node->seen,
+		};
+		node->seen = node->insns;
+	}
+	t->timed.n = 0;
+	return 0;
+}
+
+int dep_tree_thread_end(struct dep_tree *t, u32 thread)
+{
+	struct dep_node *node;
+	size_t i;
+	int err;
+
+	for (i = 0; i < t->used.n; i++) {
+		node = t->node + t->used.node[i];
+		node->used = 0;
+		node->all_calls += node->calls;
+		node->all_insns += node->insns;
+		node->all_refs += node->refs;
+		if (node->calls || node->insns) {
+			err = row_room(t, (void **)&t->share, t->nshares, &t->shares_room,
+				       sizeof(*t->share));
+			if (err)
+				return err;
+			t->share[t->nshares++] = (struct dep_context_share){
+				.thread = thread, .context = t->used.node[i],
+				.calls = node->calls, .insns = node->insns, .refs = node->refs,
+			};
+		}
+		node->calls = node->insns = node->refs = node->seen = 0;
+	}
+	t->used.n = 0;
+	return 0;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The calling context tree while it grows. */
+#ifndef ADEPT_CONTEXTS_TREE_H
+#define ADEPT_CONTEXTS_TREE_H
+
+#include "dep/contexts.h"
+#include "libdep/abi/types.h"
+
+/**
+ * struct dep_node - a context
+ *
+ * The totals lack what the thread at hand has done, up to dep_tree_thread_end().
+ *
+ * @calls, @insns, @refs: of the thread at hand
+ * @seen: with rows of time: @insns at the end of the previous segment
+ * @twin, @twin_process: this context in the process that was copied to last
+ * @used: in dep_tree.used; @timed: in dep_tree.timed
+ */
+struct dep_node {
+	u32 parent, process;
+	u64 pc, site;
+	u64 calls, insns, refs;
+	u64 all_calls, all_insns, all_refs;
+	u64 seen;
+	u32 image, site_image;
+	u32 twin, twin_process;
+	u8 kind, incomplete, used, timed;
+};
+
+#define DEP_NO_NODE	UINT32_MAX
+
+struct dep_node_list {
+	u32 *node;
+	size_t n, room;
+};
+
+/** struct dep_tree - all contexts by number; 0 is the root */
+struct dep_tree {
+	struct dep_node *node;
+	u32 n, room;
+	u32 limit;		/* number of contexts that the memory allows */
+	u64 rows_limit;		/* number of rows of shares and of times */
+	u32 *map;		/* numbers, by key; 0: none */
+	u32 map_mask;
+	struct dep_node_list used, timed;
+	struct dep_context_share *share;
+	struct dep_context_time *time;
+	size_t nshares, shares_room, ntimes, times_room;
+	bool times;		/* rows of times are wanted */
+	u64 not_counted;
+};
+
+/** dep_tree_init() - @memory: bytes for the tree; 0 or -ENOMEM */
+int dep_tree_init(struct dep_tree *t, u64 memory);
+void dep_tree_free(struct dep_tree *t);
+
+/**
+ * dep_tree_child() - find or make the context like @key, of which the counts do not matter
+ *
+ * Return: its number; key->parent if the tree is full; DEP_NO_NODE without memory.
+ */
+u32 dep_tree_child(struct dep_tree *t, const struct dep_node *key);
+
+/**
+ * dep_tree_copy() - find or make the same path of contexts in another process
+ *
+ * Return: the number of the last one that fits; DEP_NO_NODE without memory.
+ */
+u32 dep_tree_copy(struct dep_tree *t, u32 node, u32 process);
+
+/** dep_tree_list() - note that the thread at hand uses context @n; 0 or -ENOMEM */
+int dep_tree_list(struct dep_tree *t, u32 n);
+
+/** dep_tree_use() - the context @n, which the thread at hand enters or runs; NULL: no memory */
+static inline struct dep_node *dep_tree_use(struct dep_tree *t, u32 n)
+{
+	struct dep_node *node = t->node + n;
+
+	if (node->used && node->timed >= t->times)
+		return node;
+	return dep_tree_list(t, n) ? NULL : node;
+}
+
+/** dep_tree_segment_end() - make rows of time; 0 or an error */
+int dep_tree_segment_end(struct dep_tree *t, u32 thread, u64 start_ns);
+/** dep_tree_thread_end() - make rows of shares; 0 or an error */
+int dep_tree_thread_end(struct dep_tree *t, u32 thread);
+
+/** dep_tree_result() - the sorted result, without the other counts; 0 or an error */
+int dep_tree_result(struct dep_tree *t, struct dep_contexts *out);
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The stacks of a thread, as calls and returns change them.
+ *
+ * A frame is an activation that was called: {return address, slot, context}.  Its slot is the
+ * address of its return address on the stack, so frames whose slot is below rsp have ended: they
+ * returned, or longjmp or an exception went past them.  rsp follows from constants in the code
+ * (moves.h).  Where the stack pointer was set anew before a return or an indirect jump, the segment
+ * is recovered once to learn it (learn.c).
+ *
+ * A strand is a stack with frames: a thread has several if it switches between contexts, and one
+ * for each signal handler at work.  It is found again by its range of addresses.
+ *
+ *	frame[0]	never returns; its context is that of frame[1]
+ *	frame[1]	the first function, entered with rsp == strand.high
+ *	frame[2..]	calls, at falling addresses
+ *	frame[n - 1]	the activation at work
+ */
+#ifndef ADEPT_CONTEXTS_WALK_H
+#define ADEPT_CONTEXTS_WALK_H
+
+#include <errno.h>
+
+#include "moves.h"
+#include "tree.h"
+
+/**
+ * struct dep_activation - an activation
+ * @slot: rsp at its entry; if that is not known, the ordinal of the call in its segment
+ * @frame: frame pointer that it set; 0: none, or not known
+ * @seg: 0: @slot is known; otherwise 1 + index of the segment in the store
+ */
+struct dep_activation {
+	u64 ret, slot, frame;
+	u32 ctx, seg;
+};
+
+/**
+ * struct dep_strand - a stack
+ * @below: the strand that a signal interrupted; NULL: no handler, or that strand is gone
+ * @low: rsp when a signal interrupted this strand; 0: not known
+ */
+struct dep_strand {
+	struct dep_activation *frame;
+	size_t n, room;
+	u64 high, low;
+	struct dep_strand *below;
+	bool handler;
+};
+
+/* What is known of rsp. */
+enum dep_rsp_state {
+	DEP_KNOWN,
+	DEP_WITHIN,	/* not known, but within the activation's frame */
+	DEP_ANEW,	/* set by other means: may be anywhere */
+};
+
+/** struct dep_learned - stack pointers at all calls, returns and jumps of a segment */
+struct dep_learned {
+	u32 seg;		/* 1 + index; 0: none */
+	struct dep_learned_sp { u64 pc, sp; } *at;
+	size_t n, room;
+};
+
+/* A transition that was made before; a cache. */
+struct dep_step_to {
+	u32 from, to;
+	u64 pc;
+	u32 exit, kind;
+};
+
+#define DEP_STEPS_TO	8192u	/* power of 2 */
+
+/** struct dep_forked - what a child will go on from */
+struct dep_forked {
+	u32 parent, pid;	/* serial of the thread that called clone; its result */
+	u64 rsp;		/* of the parent; 0: not known */
+	u32 ctx;
+	u32 nframes;		/* 0: a thread with its own stack */
+	bool taken;
+	struct dep_activation *frame;
+};
+
+/** struct dep_call_site - a call as seen by dep_walk.watch */
+struct dep_watched_call {
+	u32 thread;
+	u64 pc;			/* 0: a signal handler */
+	u64 slot;		/* of the calling activation; 0: not known */
+	u64 depth;		/* frames below the new one, in its strand */
+};
+
+struct dep_walk {
+	struct dep_store *store;
+	const struct dep_code *code;
+	const struct dep_moves *moves;
+	struct dep_tree tree;
+
+	/* the thread */
+	const struct dep_thread *thread;
+	struct dep_strand **strand;	/* sorted by high; @at is one of them */
+	size_t nstrands, strands_room;
+	struct dep_strand *at;
+	bool begun;		/* @at is valid */
+	size_t gone;		/* frames that dep_strand_pop_below() popped */
+	bool known_start;	/* ADEPT_EV_THREAD_START came, nothing is missing since then */
+	u64 created_at;
+	u32 ctx;		/* context at work */
+	u64 insns, refs;	/* executed in it, not yet counted in its node */
+	u64 rsp;
+	u8 state;		/* enum dep_rsp_state */
+	bool anew;		/* DEP_ANEW was the state since the last branch that counts */
+
+	/* the segment */
+	const struct dep_segment *segment;
+	u32 seg;		/* 1 + index of the segment in the store */
+	u32 branches;		/* calls, returns, jumps so far */
+	u32 head_fragment, head_insn;	/* of a first record that began before; 1 + index */
+	bool follows;
+
+	/* events */
+	bool signal, sigreturn;
+	u64 signal_pc;
+
+	struct dep_forked *forked;
+	size_t nforked, forked_room;
+	struct dep_learned learned[2];	/* of the segment at hand, of another one */
+	struct dep_step_to *cache;
+	size_t max_frames, nframes_all;	/* limit, and number in all strands and forks */
+
+	u64 unknown_returns, recovered, dropped_frames;
+	void (*watch)(void *arg, const struct dep_watched_call *call);
+	void *watch_arg;
+};
+
+/** struct dep_branch_at - a branch that is executed */
+struct dep_branch_at {
+	const struct dep_step *step;
+	const struct dep_move *move;
+	u32 step_number;
+	u32 fragment;
+	u64 to;			/* next pc; 0: not known */
+	s64 to_fragment;	/* that begins there; -1: none */
+};
+
+static inline struct dep_activation *dep_top(const struct dep_walk *w)
+{
+	return w->at->frame + w->at->n - 1;
+}
+
+/* ---- count.c: contexts, and what they execute ---- */
+
+/** dep_count_flush() - count what was executed in the context at work; 0 or -ENOMEM */
+static inline int dep_count_flush(struct dep_walk *w)
+{
+	struct dep_node *node;
+
+	if (!w->insns)
+		return 0;
+	node = dep_tree_use(&w->tree, w->ctx);
+	if (!node)
+		return -ENOMEM;
+	node->insns += w->insns;
+	node->refs += w->refs;
+	w->insns = w->refs = 0;
+	return 0;
+}
+
+/** dep_count_enter() - count an entry into @ctx; 0 or -ENOMEM */
+static inline int dep_count_enter(struct dep_walk *w, u32 ctx)
+{
+	struct dep_node *node = dep_tree_use(&w->tree, ctx);
+
+	if (!node)
+		return -ENOMEM;
+	node->calls++;
+	return 0;
+}
+
+/** dep_context_of() - the context of a call or jump to another function from that at work */
+u32 dep_context_of(struct dep_walk *w, u8 kind, const struct dep_branch_at *b);
+/** dep_context_tail() - the context of a tail call from that at work */
+u32 dep_context_tail(struct dep_walk *w, const struct dep_branch_at *b);
+/** dep_context_new() - any context; see dep_tree_child() */
+u32 dep_context_new(struct dep_walk *w, u32 parent, u8 kind, u64 site, s64 site_fragment, u64 pc,
+		    s64 fragment, bool incomplete);
+
+/* ---- strand.c: stacks ---- */
+
+/* How far a stack reaches below its last frame, unless it changed by a return. */
+#define DEP_NEAR	(1ull << 20)
+/* The same behind a return: the first one on a stack that is not known is close to its end. */
+#define DEP_NEAR_RETURN	(1ull << 12)
+
+/** dep_strand_begin() - begin a stack with a function entered at @rsp; 0 or -ENOMEM */
+int dep_strand_begin(struct dep_walk *w, u64 rsp, u32 ctx);
+/** dep_strand_room() - make room for a frame in the stack at work; 0 or -ENOMEM */
+int dep_strand_room(struct dep_walk *w);
+
+/** dep_strand_push() - push a frame to the stack at work; 0 or -ENOMEM */
+static inline int dep_strand_push(struct dep_walk *w, const struct dep_activation *f)
+{
+	struct dep_strand *s = w->at;
+
+	if ((w->nframes_all >= w->max_frames || s->n == s->room) && dep_strand_room(w))
+		return -ENOMEM;
+	s->frame[s->n++] = *f;
+	w->nframes_all++;
+	w->ctx = f->ctx;
+	return 0;
+}
+
+/** dep_strand_slot() - the slot of a frame, learned if needed; 0: not known */
+u64 dep_strand_slot(struct dep_walk *w, struct dep_activation *f);
+/** dep_strand_pop_below() - pop frames whose slot is below @rsp */
+void dep_strand_pop_below(struct dep_walk *w, u64 rsp);
+/**
+ * dep_strand_find() - change to the stack with @rsp, and pop frames below it
+ * @near: addresses less than this below the last frame belong to the stack at work
+ *
+ * Return: false if no stack has this address.
+ */
+bool dep_strand_find(struct dep_walk *w, u64 rsp, u64 near);
+/** dep_strand_sigreturn() - a handler ends: return to the stack that was interrupted */
+void dep_strand_sigreturn(struct dep_walk *w, u64 rsp);
+void dep_strands_drop(struct dep_walk *w);
+
+/* ---- learn.c ---- */
+
+/**
+ * dep_learn() - the stack pointer after a branch of segment @seg, by its ordinal
+ *
+ * Recovers the segment if that was not done just before.
+ *
+ * Return: 0 if it is not known.
+ */
+u64 dep_learn(struct dep_walk *w, u32 seg, u64 ordinal);
+/** dep_learned_at() - the same for the branch that was executed last */
+u64 dep_learn_last(struct dep_walk *w);
+void dep_learned_free(struct dep_walk *w);
+
+/* ---- branch.c ---- */
+
+/** dep_branch_change() - change what is known of rsp; @align: of DEP_RSP_ALIGN */
+void dep_branch_change(struct dep_walk *w, const struct dep_move *move,
+		       const struct dep_align *align);
+/* The branches, in the general case; 0 or -ENOMEM.  rsp is that before the branch. */
+int dep_branch_call(struct dep_walk *w, const struct dep_branch_at *b);
+int dep_branch_return(struct dep_walk *w, const struct dep_branch_at *b);
+int dep_branch_jump(struct dep_walk *w, const struct dep_branch_at *b);
+int dep_branch_tail(struct dep_walk *w, const struct dep_branch_at *b);
+
+/* ---- thread.c: where threads begin, events ---- */
+
+/** dep_thread_begin() - the first instruction behind a beginning or a gap; 0 or an error */
+int dep_thread_begin(struct dep_walk *w, u64 pc, s64 fragment);
+int dep_thread_event(struct dep_walk *w, const struct dep_event *ev);
+void dep_thread_lost(struct dep_walk *w);
+void dep_forked_free(struct dep_walk *w);
+
+/* ---- fold.c ---- */
+
+extern const struct dep_fold dep_contexts_fold;
+
+#endif
