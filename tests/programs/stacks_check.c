@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Compare the stacks of libdep/contexts with stacks by true stack pointers.
+ *
+ *	stacks_check STORE [RANGES]
+ *
+ * The oracle recovers everything, so it knows rsp at each call and return.  It keeps a naive stack:
+ * a call pops all frames that are not above rsp and pushes one.  At each call, the caller's frame
+ * and the number of frames must be the same.  RANGES has lines "stack BEGIN END", in hexadecimal:
+ * stacks that the program made, besides that of each thread.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "dep/profile.h"
+#include "dep/recover.h"
+#include "libdep/abi/stream.h"
+#include "libdep/contexts/make.h"
+
+#define STACKS 4096
+
+struct frame {
+	uint64_t slot;
+	int handler;
+};
+
+struct stack {
+	uint64_t begin, end;
+	struct frame *frame;
+	size_t n, room;
+};
+
+/* The stacks of a thread: [0] is its own. */
+struct stacks {
+	struct stack stack[STACKS];
+	size_t n;
+};
+
+struct forked {
+	uint32_t parent, pid, flags;
+	struct stacks *stacks;
+};
+
+struct oracle {
+	struct dep_store *store;
+	struct stacks *now;
+	uint32_t thread;
+	int signal, shares;
+	struct stack *last;
+	struct forked *forked;
+	size_t nforked;
+	/* what is checked */
+	struct dep_watched_call *call;
+	size_t ncalls, room, at;
+	uint64_t wrong, unknown;
+	/* stacks of the program */
+	struct { uint64_t begin, end; } range[STACKS];
+	size_t nranges;
+};
+
+static void die(const char *what)
+{
+	fprintf(stderr, "stacks_check: %s\n", what);
+	exit(2);
+}
+
+static void *need(void *p)
+{
+	if (!p)
+		die("no memory");
+	return p;
+}
+
+static void watch(void *arg, const struct dep_watched_call *call)
+{
+	struct oracle *o = arg;
+
+	if (o->ncalls == o->room) {
+		o->room = o->room ? 2 * o->room : 65536;
+		o->call = need(realloc(o->call, o->room * sizeof(*o->call)));
+	}
+	o->call[o->ncalls++] = *call;
+}
+
+static struct stack *stack_of(struct stacks *s, uint64_t sp)
+{
+	size_t i;
+
+	for (i = 1; i < s->n; i++)
+		if (sp >= s->stack[i].begin && sp <= s->stack[i].end)
+			return s->stack + i;
+	return s->stack;
+}
+
+static void push(struct stack *s, uint64_t slot, int handler)
+{
+	if (s->n == s->room) {
+		s->room = s->room ? 2 * s->room : 64;
+		s->frame = need(realloc(s->frame, s->room * sizeof(*s->frame)));
+	}
+	s->frame[s->n++] = (struct frame){ slot, handler };
+}
+
+static void pop(struct stack *s, uint64_t below)
+{
+	while (s->n && s->frame[s->n - 1].slot < below)
+		s->n--;
+}
+
+static struct stacks *new_stacks(const struct oracle *o)
+{
+	struct stacks *s = need(calloc(1, sizeof(*s)));
+	size_t i;
+
+	s->n = 1 + o->nranges;
+	for (i = 0; i < o->nranges; i++) {
+		s->stack[i + 1].begin = o->range[i].begin;
+		s->stack[i + 1].end = o->range[i].end;
+	}
+	return s;
+}
+
+static void free_stacks(struct stacks *s)
+{
+	size_t i;
+
+	for (i = 0; s && i < s->n; i++)
+		free(s->stack[i].frame);
+	free(s);
+}
+
+static struct stacks *copy_stacks(const struct stacks *from)
+{
+	struct stacks *s = need(malloc(sizeof(*s)));
+	size_t i;
+
+	*s = *from;
+	for (i = 0; i < s->n; i++) {
+		if (!s->stack[i].frame)
+			continue;
+		s->stack[i].frame = need(malloc(s->stack[i].room * sizeof(struct frame)));
+		memcpy(s->stack[i].frame, from->stack[i].frame,
+		       from->stack[i].n * sizeof(struct frame));
+	}
+	return s;
+}
+
+static const struct dep_thread *thread_of(struct dep_store *store, uint32_t serial)
+{
+	const struct dep_thread *t;
+	size_t n = dep_store_threads(store, &t), i;
+
+	for (i = 0; i < n; i++)
+		if (t[i].serial == serial)
+			return t + i;
+	die("a segment of no thread");
+	return NULL;
+}
+
+/* A child of fork or vfork begins on a copy of its parent's stack. */
+static void begin_thread(struct oracle *o, uint32_t serial)
+{
+	const struct dep_thread *t = thread_of(o->store, serial);
+	size_t i;
+
+	free_stacks(o->now);
+	o->now = NULL;
+	o->thread = serial;
+	o->signal = o->shares = 0;
+	o->last = NULL;
+	for (i = 0; i < o->nforked && !o->now; i++)
+		if (o->forked[i].stacks && o->forked[i].parent == t->parent &&
+		    o->forked[i].pid == t->tid) {
+			o->now = o->forked[i].stacks;
+			o->shares = !!(o->forked[i].flags & CLONE_VM);
+			o->forked[i].stacks = NULL;
+		}
+	if (!o->now)
+		o->now = new_stacks(o);
+}
+
+static void take_fork(struct oracle *o, const struct adept_ev_fork *ev)
+{
+	if (ev->flags & CLONE_THREAD)
+		return;
+	o->forked = need(realloc(o->forked, (o->nforked + 1) * sizeof(*o->forked)));
+	o->forked[o->nforked++] = (struct forked){
+		o->thread, ev->pid, ev->flags, copy_stacks(o->now),
+	};
+}
+
+/* The child of posix_spawn() has a stack of its own. */
+static void check_stack(struct oracle *o, uint64_t sp)
+{
+	struct stack *s = o->now->stack;
+
+	if (o->shares && s->n && (sp > s->frame[s->n - 1].slot ||
+				  s->frame[s->n - 1].slot - sp > 1 << 20))
+		s->n = 0;
+	o->shares = 0;
+}
+
+/* A return that goes to another stack, but not to where that was left, begins it anew. */
+static void take_return(struct oracle *o, uint64_t sp)
+{
+	struct stack *s = stack_of(o->now, sp);
+	size_t n = s->n;
+
+	pop(s, sp);
+	if (o->last && o->last != s && (n == s->n || s->frame[s->n].slot != sp - 8) &&
+	    s != o->now->stack)
+		s->n = 0;
+	o->last = s;
+}
+
+static void check_call(struct oracle *o, const struct dep_call *c)
+{
+	struct stack *s = stack_of(o->now, c->sp);
+	const struct dep_watched_call *is = o->call + o->at++;
+	uint64_t slot, depth = 2;
+	size_t i;
+	int wrong;
+
+	/* The first call on another stack, which may have been used before. */
+	if (o->last && o->last != s && s != o->now->stack)
+		s->n = 0;
+	o->last = s;
+	if (o->at > o->ncalls)
+		die("fewer calls were seen than recovered");
+	pop(s, c->sp + 1);
+	for (i = s->n; i > 0 && !s->frame[i - 1].handler; i--)
+		depth++;
+	slot = s->n && !s->frame[s->n - 1].handler ? s->frame[s->n - 1].slot : 0;
+	wrong = is->pc != c->pc || is->thread != o->thread || is->depth != depth;
+	o->unknown += slot && !is->slot;
+	wrong |= slot && is->slot && slot != is->slot;
+	if (wrong && o->wrong++ < 10)
+		printf("wrong: call %zu thread %u at %" PRIx64 " sp %" PRIx64 ": depth %" PRIu64
+		       " slot %" PRIx64 ", but thread %u pc %" PRIx64 " depth %" PRIu64 " slot %"
+		       PRIx64 "\n", o->at, o->thread, c->pc, c->sp, depth, slot, is->thread,
+		       is->pc, is->depth, is->slot);
+	push(s, c->sp, 0);
+}
+
+static void take_event(struct oracle *o, const struct dep_event *ev)
+{
+	struct adept_ev_context c;
+	struct adept_ev_fork f;
+	struct stack *s;
+
+	if (ev->id == ADEPT_EV_SIGNAL) {
+		o->signal = 1;
+	} else if (ev->id == ADEPT_EV_FORK) {
+		memcpy(&f, ev->payload, sizeof(f));
+		take_fork(o, &f);
+	} else if (ev->id == ADEPT_EV_CONTEXT) {
+		memcpy(&c, ev->payload, sizeof(c));
+		s = stack_of(o->now, c.regs[4]);
+		pop(s, c.regs[4] + o->signal);
+		if (o->signal)
+			push(s, c.regs[4], 1);
+		o->signal = 0;
+		o->last = s;
+	}
+}
+
+static int batch(void *arg, const struct dep_segment *seg, const struct dep_item *items, size_t n)
+{
+	struct oracle *o = arg;
+	size_t i;
+
+	if (seg->thread != o->thread)
+		begin_thread(o, seg->thread);
+	for (i = 0; i < n; i++) {
+		if (items[i].kind == DEP_ITEM_CALL && !items[i].call.is_jump)
+			check_stack(o, items[i].call.sp);
+		if (items[i].kind == DEP_ITEM_EVENT)
+			take_event(o, &items[i].event);
+		else if (items[i].kind == DEP_ITEM_CALL && items[i].call.is_return)
+			take_return(o, items[i].call.sp);
+		else if (items[i].kind == DEP_ITEM_CALL && !items[i].call.is_jump)
+			check_call(o, &items[i].call);
+	}
+	return 0;
+}
+
+static int order(const struct dep_context *a, const struct dep_context *b)
+{
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->site != b->site)
+		return a->site < b->site ? -1 : 1;
+	return a->pc < b->pc ? -1 : a->pc > b->pc;
+}
+
+/* The rules of dep/contexts.h. */
+static int check_tree(const struct dep_contexts *c, uint64_t insns, uint64_t refs)
+{
+	const struct dep_context *x = c->context;
+	size_t *last = need(calloc(c->ncontexts + 1, sizeof(*last))), i, wrong = 0;
+	uint64_t sum = 0, ref_sum = 0, shares = 0, times = 0;
+
+	wrong += !c->ncontexts || x->kind != DEP_CONTEXT_ROOT || x->insns;
+	for (i = 0; i < c->ncontexts; i++) {
+		sum += x[i].insns;
+		ref_sum += x[i].refs;
+		if (!i)
+			continue;
+		if (x[i].parent >= i) {
+			wrong++;
+			continue;
+		}
+		if (last[x[i].parent])
+			wrong += order(x + last[x[i].parent], x + i) > 0;
+		last[x[i].parent] = i;
+	}
+	for (i = 0; i < c->nshares; i++)
+		shares += c->share[i].insns;
+	for (i = 0; i < c->ntimes; i++)
+		times += c->time[i].insns;
+	free(last);
+	if (sum != insns || ref_sum != refs || shares != insns || times != insns)
+		printf("wrong: sums are %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 ", the profile has "
+		       "%" PRIu64 " %" PRIu64 "\n", sum, ref_sum, shares, times, insns, refs);
+	return !wrong && sum == insns && ref_sum == refs && shares == insns && times == insns;
+}
+
+/* A number for the whole tree. */
+static uint64_t hash_tree(const struct dep_contexts *c)
+{
+	uint64_t h = 0;
+	size_t i, k;
+
+	for (i = 0; i < c->ncontexts; i++) {
+		const struct dep_context *x = c->context + i;
+		const uint64_t v[] = {
+			x->parent, x->kind, x->incomplete, x->process, x->pc, x->site, x->calls,
+			x->insns, x->refs,
+		};
+
+		for (k = 0; k < sizeof(v) / sizeof(*v); k++) {
+			h = (h ^ v[k]) * 0x9e3779b97f4a7c15;
+			h ^= h >> 29;
+		}
+	}
+	return h;
+}
+
+static void read_ranges(struct oracle *o, const char *name)
+{
+	FILE *f = fopen(name, "r");
+	char line[256];
+
+	if (!f)
+		die("cannot read the ranges");
+	while (fgets(line, sizeof(line), f) && o->nranges + 1 < STACKS)
+		if (sscanf(line, "stack %" SCNx64 " %" SCNx64, &o->range[o->nranges].begin,
+			   &o->range[o->nranges].end) == 2)
+			o->nranges++;
+	fclose(f);
+}
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+
+int main(int argc, char **argv)
+{
+	const struct dep_contexts_options options = { .times = true };
+	const struct dep_sink sink_of = { .want = DEP_WANT_CALLS | DEP_WANT_EVENTS, .batch = batch };
+	struct oracle *o = need(calloc(1, sizeof(*o)));
+	const struct dep_segment *segs;
+	struct dep_contexts *c, *plain;
+	struct dep_profile *p;
+	struct dep_counts counts = { 0 };
+	const struct dep_recover_options recover = { .counts = &counts };
+	struct dep_sink sink = sink_of;
+	struct dep_code *code;
+	double from, took;
+	uint64_t tails = 0;
+	size_t n, i;
+	int good;
+
+	if (argc < 2)
+		die("stacks_check STORE [RANGES]");
+	if (argc > 2)
+		read_ranges(o, argv[2]);
+	if (dep_store_open(&o->store, argv[1]) || dep_code_make(o->store, &code) ||
+	    dep_profile_make(o->store, code, NULL, &p))
+		die(dep_error());
+	if (dep_contexts_watched(o->store, code, &options, watch, o, &c))
+		die(dep_error());
+	from = seconds();
+	if (dep_contexts_make(o->store, code, NULL, &plain))
+		die(dep_error());
+	took = seconds() - from;
+	n = dep_store_segments(o->store, &segs);
+	sink.arg = o;
+	if (dep_recover(o->store, segs, n, &sink, &recover))
+		die(dep_error());
+	for (i = 0; i < c->ncontexts; i++)
+		tails += c->context[i].kind == DEP_CONTEXT_TAIL ? c->context[i].calls : 0;
+	good = hash_tree(c) == hash_tree(plain) && check_tree(c, p->insns, p->refs) && o->at == o->ncalls && !o->wrong &&
+	       counts.instructions == p->insns;
+	if (o->at != o->ncalls)
+		printf("wrong: %zu calls were seen, %zu recovered\n", o->ncalls, o->at);
+	printf("%s: %zu calls, %" PRIu64 " wrong, %" PRIu64 " without slot, %zu contexts, %" PRIu64
+	       " tail calls, %" PRIu64 " unknown returns, %" PRIu64 " segments of %zu recovered, %.2f ns a record, tree %016" PRIx64 "\n",
+	       good ? "ok" : "FAILED", o->ncalls, o->wrong, o->unknown, c->ncontexts,
+	       tails, c->unknown_returns, c->recovered, n, 1e9 * took / (counts.records + 1), hash_tree(c));
+	return !good;
+}
