@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # bash completion for depctl(1)
 
-_depctl_commands="record attach detach pause resume snapshot ls info dump query where verify module
-	status sessions top stop metrics policy"
+_depctl_commands="record attach detach pause resume snapshot ls info dump report query where verify
+	module status sessions top stop metrics policy"
 
 # Complete the name of a store, or of a directory that may contain stores.
 _depctl_store()
@@ -29,6 +29,18 @@ _depctl_races_options="--all --all-frames --predict --error-exitcode= --suppress
 _depctl_analyzers()
 {
 	depctl query --help 2>/dev/null | sed -n 's/^  \([a-z-]*\) .*/\1/p'
+}
+
+# Print the options of the query of profiles $1.
+_depctl_profile_options()
+{
+	case $1 in
+	methods) echo --inclusive ;;
+	contexts) echo --min= ;;
+	edges) echo --annotate= ;;
+	coverage) echo --all --files ;;
+	esac
+	echo --function= --process= --thread= --from= --to= --top= --json --csv --jobs= --help
 }
 
 # Print the numbers of depd's sessions that have not ended.
@@ -130,7 +142,8 @@ _depctl_record()
 		return
 	done
 	if [[ $cur == -* ]]; then
-		[[ " ${COMP_WORDS[*]} " != *" --races "* ]] || races=$_depctl_races_options
+		[[ " ${COMP_WORDS[*]} " == *" --races "* ]] && races=$_depctl_races_options ||
+			races=--report
 		mapfile -t COMPREPLY < <(compgen -W "--output= --share --ring-size= --max-size= --last= --keep-if=
 			--on-call= --on-slow= --on-perf= --snapshots=
 			--on-full= --level= --transport= --alone --socket= --null --no-record --self-check
@@ -203,10 +216,14 @@ _depctl()
 			mapfile -t COMPREPLY < <(compgen -W "$(_depctl_analyzers) --help" -- "$cur")
 			return
 		fi
-		[ "${COMP_WORDS[2]}" = races ] || return
-		_depctl_races "$cur" "$prev" && return
-		options="$_depctl_races_options --socket= --help"
+		if [ "${COMP_WORDS[2]}" = races ]; then
+			_depctl_races "$cur" "$prev" && return
+			options="$_depctl_races_options --socket= --help"
+		else
+			options=$(_depctl_profile_options "${COMP_WORDS[2]}")
+		fi
 		;;
+	report) options="--process= --thread= --from= --to= --top= --json --jobs= --help" ;;
 	where) options="--process= --time= --json --help" ;;
 	verify) options="--quiet --json --jobs --rebuild --help" ;;
 	module) options="--json --help" ;;
@@ -241,7 +258,8 @@ _depctl()
 		mapfile -t COMPREPLY < <(compgen -W "$(_depctl_threads)" -- "$cur")
 		return
 		;;
-	-j | --jobs | --segment | -p | --process | --time) return ;;
+	-j | --jobs | --segment | -p | --process | --time | --from | --to | --top | --min | \
+		--function | --annotate) return ;;
 	esac
 	if [[ $cur == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")

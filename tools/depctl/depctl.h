@@ -55,6 +55,7 @@ int cmd_snapshot(int argc, char **argv);
 int cmd_ls(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_query(int argc, char **argv);
 int cmd_where(int argc, char **argv);
 int cmd_verify(int argc, char **argv);

@@ -49,8 +49,7 @@ static bool is_first_byte(char c)
 	return ((unsigned char)c & 0xc0) != 0x80;
 }
 
-/* Count the characters of UTF-8 text. */
-static size_t columns_of(const char *s)
+size_t text_columns(const char *s)
 {
 	size_t n = 0;
 
@@ -68,10 +67,9 @@ static const char *character(const char *s, size_t n)
 	return s;
 }
 
-/* Print @s; if it has more than @width columns, "..." replaces its middle. */
-static void put_shortened(struct out *o, const char *s, size_t width)
+void out_shortened(struct out *o, const char *s, size_t width)
 {
-	size_t n = columns_of(s), tail;
+	size_t n = text_columns(s), tail;
 
 	if (n <= width) {
 		out_plain(o, s);
@@ -107,9 +105,9 @@ static void measure(struct layout *l)
 	size_t i, k, n;
 
 	for (k = 0; k < l->t->ncolumns; k++) {
-		l->width[k] = has_headings(l) ? columns_of(l->t->column[k].heading) : 0;
+		l->width[k] = has_headings(l) ? text_columns(l->t->column[k].heading) : 0;
 		for (i = 0; i < l->nrows; i++) {
-			n = columns_of(l->cell[i * l->t->ncolumns + k]);
+			n = text_columns(l->cell[i * l->t->ncolumns + k]);
 			if (n > l->width[k])
 				l->width[k] = n;
 		}
@@ -157,11 +155,11 @@ static size_t group_end(const struct layout *l, size_t from)
 
 static void put_grid_cell(struct layout *l, size_t k, const char *text, bool is_last)
 {
-	size_t n = columns_of(text), pad = n < l->width[k] ? l->width[k] - n : 0;
+	size_t n = text_columns(text), pad = n < l->width[k] ? l->width[k] - n : 0;
 
 	if (l->t->column[k].kind == TABLE_RIGHT)
 		put_spaces(l->o, pad);
-	put_shortened(l->o, text, l->width[k]);
+	out_shortened(l->o, text, l->width[k]);
 	if (l->t->column[k].kind != TABLE_RIGHT && !is_last)
 		put_spaces(l->o, pad);
 }
@@ -172,7 +170,7 @@ static void put_text_cell(struct layout *l, const char *text, size_t used)
 
 	if (!*text)
 		return;
-	if (!width || width >= used + 2 + TEXT_MIN || columns_of(text) + used + 2 <= width) {
+	if (!width || width >= used + 2 + TEXT_MIN || text_columns(text) + used + 2 <= width) {
 		out_text(l->o, "  ");
 		used += 2;
 	} else {
@@ -180,7 +178,7 @@ static void put_text_cell(struct layout *l, const char *text, size_t used)
 		put_spaces(l->o, TEXT_INDENT);
 		used = TEXT_INDENT;
 	}
-	put_shortened(l->o, text, width ? width - used : columns_of(text));
+	out_shortened(l->o, text, width ? width - used : text_columns(text));
 }
 
 static void put_row(struct layout *l, const char *const *cell, size_t from, size_t end,

@@ -52,4 +52,9 @@ void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(pri
 /** table_end() - print the table and free it; 0, or 1 after a message if memory is short */
 int table_end(struct table *t, struct out *o);
 
+/** text_columns() - number of characters of UTF-8 text */
+size_t text_columns(const char *s);
+/** out_shortened() - out_plain(); if @s has more than @width columns, "..." replaces its middle */
+void out_shortened(struct out *o, const char *s, size_t width);
+
 #endif

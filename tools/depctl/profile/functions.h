@@ -12,7 +12,7 @@
 /**
  * struct function - one function, in all processes that executed it
  *
- * Functions of a file are told apart by the file (path, build-id) and their address in it; code
+ * Functions of a file are identified by the file (path, build-id) and their address in it, code
  * without a file by process and address.  The parts of a function (NAME.cold) count for it.
  */
 struct function {
@@ -23,7 +23,7 @@ struct function {
 	uint64_t start, end;	/* addresses as linked; without a file, of the process */
 	const char *file;	/* source file and line of the first line known; NULL: not known */
 	uint32_t line;
-	bool stub;		/* an entry of a PLT */
+	bool stub;		/* an entry of a PLT, named after the function that it jumps to */
 	bool named;		/* @name is from symbols */
 	uint64_t insns, refs;	/* executed in it */
 	uint64_t calls;		/* times it was entered by a call, tail call, signal or thread */
@@ -51,5 +51,50 @@ uint32_t functions_at(const struct functions *f, uint32_t process, uint32_t imag
 
 /** functions_of() - index of the function of context @i, or NO_FUNCTION */
 uint32_t functions_of(const struct functions *f, uint32_t i);
+
+/**
+ * functions_target() - index of the function that stub @i jumps to
+ *
+ * Return: @i if function @i is no stub, or if its target is not known.
+ */
+uint32_t functions_target(const struct functions *f, uint32_t i);
+
+/**
+ * struct site - an address of code, the same in all processes that map its file
+ * @unit: number of the file, or of the code without a file of one process
+ * @addr: address as linked; without a file, of the process
+ */
+struct site {
+	uint64_t addr;
+	uint32_t unit;
+};
+
+/** functions_site() - the site of @pc of @process and @image */
+struct site functions_site(const struct functions *f, uint32_t process, uint32_t image,
+			   uint64_t pc);
+
+/** functions_in() - index of the function at @site, or NO_FUNCTION */
+uint32_t functions_in(const struct functions *f, struct site site);
+
+/** functions_start() - the site of the first instruction of function @i */
+struct site functions_start(const struct functions *f, uint32_t i);
+
+/** functions_place() - name @site; inlined functions count as the real one, the line does not */
+void functions_place(const struct functions *f, struct site site, struct dep_place *out);
+
+/** functions_code() - all functions of @unit's file; none if there is no usable file */
+const struct dep_file_code *functions_code(const struct functions *f, uint32_t unit);
+
+/** functions_units() - number of units */
+uint32_t functions_units(const struct functions *f);
+
+/** struct mapping - a process that had a unit mapped, for dep_symbols_*() */
+struct mapping {
+	uint32_t process;
+	uint64_t bias;		/* address in the process minus address as linked */
+	uint64_t time_ns;	/* a time at which it was mapped */
+};
+
+struct mapping functions_mapping(const struct functions *f, uint32_t unit);
 
 #endif

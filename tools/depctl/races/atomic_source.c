@@ -9,67 +9,11 @@
  * column.
  */
 #include <ctype.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "races.h"
-
-#define MOST	(16u << 20)	/* maximum size of a source file in bytes */
-
-void race_source_free(struct race_source *s)
-{
-	free(s->path);
-	free(s->text);
-	memset(s, 0, sizeof(*s));
-}
-
-static bool newer(const struct stat *a, const struct stat *b)
-{
-	return a->st_mtim.tv_sec > b->st_mtim.tv_sec ||
-	       (a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-		a->st_mtim.tv_nsec > b->st_mtim.tv_nsec);
-}
-
-static char *read_all(int fd, size_t size)
-{
-	char *text = malloc(size + 1);
-	ssize_t n = text ? pread(fd, text, size, 0) : -1;
-
-	if (n != (ssize_t)size) {
-		free(text);
-		return NULL;
-	}
-	text[size] = 0;
-	return text;
-}
-
-/* Read the source file of @p, unless it changed after the module was built. */
-static void take(struct race_source *s, const struct dep_place *p)
-{
-	/* O_NONBLOCK: open() must not wait if the path is a FIFO by now. */
-	int fd = open(p->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat source, module;
-
-	if (fd < 0)
-		return;
-	if (!fstat(fd, &source) && S_ISREG(source.st_mode) && source.st_size <= MOST &&
-	    !stat(p->module, &module) && !newer(&source, &module))
-		s->text = read_all(fd, (size_t)source.st_size);
-	close(fd);
-}
-
-static const char *line_of(const char *text, uint32_t line)
-{
-	while (text && --line) {
-		text = strchr(text, '\n');
-		text = text ? text + 1 : NULL;
-	}
-	return text;
-}
 
 /* True if a call of a compiler builtin or a stdatomic.h macro, such as atomic_load(, is at @at. */
 static bool is_operation(const char *at)
@@ -84,21 +28,14 @@ static bool is_operation(const char *at)
 	return at[strspn(at, " \t")] == '(';
 }
 
-bool race_source_atomic(struct race_source *s, const struct dep_place *p)
+bool race_source_atomic(struct source_file *s, const struct dep_place *p)
 {
+	struct stat module;
 	const char *at;
-	size_t length;
 
-	if (!p->file || *p->file != '/' || !p->line || !p->column)
+	if (!p->file || !p->line || !p->column || stat(p->module, &module))
 		return false;
-	if (!s->path || strcmp(s->path, p->file)) {
-		race_source_free(s);
-		s->path = strdup(p->file);
-		if (!s->path)
-			return false;
-		take(s, p);
-	}
-	at = line_of(s->text, p->line);
-	length = at ? strcspn(at, "\n") : 0;
-	return p->column <= length && is_operation(at + p->column - 1);
+	/* The source may have changed after the module was built. */
+	at = source_file_line(s, p->file, p->line, &module.st_mtim);
+	return at && p->column <= strcspn(at, "\n") && is_operation(at + p->column - 1);
 }

@@ -211,16 +211,10 @@ static void text_suppressions(struct out *o, const struct suppressions *s, bool 
 
 static void text_complete(struct out *o, const struct races_summary *s)
 {
-	struct races_reasons why;
-	size_t i;
+	struct reasons why;
 
 	races_reasons(&why, s);
-	out_text(o, why.n ? "complete: no" : "complete: yes");
-	for (i = 0; i < why.n; i++) {
-		out_text(o, ", ");
-		out_plain(o, why.text[i]);
-	}
-	out_text(o, "\n");
+	reasons_text(o, &why, ", ");
 }
 
 static void text_attached(struct out *o, const struct races_summary *s)
@@ -364,8 +358,7 @@ static void json_suppressions(struct json *j, const struct suppressions *s)
 void races_end_json(struct json *j, const struct races_summary *s,
 		    const struct suppressions *suppressions)
 {
-	struct races_reasons why;
-	size_t i;
+	struct reasons why;
 
 	races_reasons(&why, s);
 	json_close(j, ']');
@@ -377,15 +370,11 @@ void races_end_json(struct json *j, const struct races_summary *s,
 	json_suppressions(j, suppressions);
 	json_u64(j, "in_baseline", s->known);
 	json_u64(j, "references", s->references);
-	json_u64(j, "lost_windows", s->gaps);
+	json_u64(j, "lost_windows", s->missing.gaps);
 	json_u64(j, "disorder", s->disorder);
 	json_u64(j, "attached_processes", s->attached);
 	json_bool(j, "tsc_synchronized", s->tsc_synchronized);
-	json_bool(j, "complete", s->complete);
-	json_array(j, "missing");
-	for (i = 0; i < why.n; i++)
-		json_str(j, NULL, why.text[i]);
-	json_close(j, ']');
+	reasons_json(j, &why);
 	json_close(j, '}');
 	json_line(j);
 }

@@ -8,7 +8,9 @@
 #include <dep/races.h>
 #include <dep/symbols.h>
 
+#include "tools/depctl/common/missing.h"
 #include "tools/depctl/common/output.h"
+#include "tools/depctl/common/source_file.h"
 #include "suppressions.h"
 
 #define RACE_RANKS	5	/* number of enum race_confidence values */
@@ -29,15 +31,8 @@ int races_live(struct races_report *r, uint32_t id, const char *socket, size_t *
 
 /* ---- atomic_source.c ---- */
 
-/** struct race_source - cache of the source file that was read last; all zero: empty */
-struct race_source {
-	char *path;
-	char *text;	/* NULL: the file cannot be read, or is newer than the module */
-};
-
 /** race_source_atomic() - true if a call like atomic_load() is at the line and column of @p */
-bool race_source_atomic(struct race_source *s, const struct dep_place *p);
-void race_source_free(struct race_source *s);
+bool race_source_atomic(struct source_file *s, const struct dep_place *p);
 
 /* ---- live_query.c ---- */
 
@@ -80,7 +75,7 @@ bool race_leaves(struct dep_symbols *symbols, uint32_t process, uint64_t from, u
 /** race_is_atomic() - implements dep_races_options.is_atomic; @arg is a struct dep_symbols */
 bool race_is_atomic(void *arg, uint32_t process, uint64_t pc, uint64_t address, uint64_t size);
 /** race_says_atomic() - implements dep_races_options.says_atomic; reads source files into @s */
-bool race_says_atomic(struct dep_symbols *symbols, struct race_source *s, uint32_t process,
+bool race_says_atomic(struct dep_symbols *symbols, struct source_file *s, uint32_t process,
 		      uint64_t pc);
 /** race_in_system() - true if @module is the C library or the loader */
 bool race_in_system(const char *module);
@@ -277,13 +272,9 @@ void races_report_end(struct races_report *r);
 struct races_summary {
 	size_t count[RACE_RANKS];	/* races neither suppressed nor in a baseline */
 	size_t suppressed, known;	/* races left out: suppressed, or in a baseline */
-	uint64_t references, gaps, disorder, unsettled, too_many_threads, unpredicted;
-	uint64_t empty;			/* number of threads without segments */
+	uint64_t references, disorder, unsettled, too_many_threads, unpredicted;
 	uint64_t attached;		/* number of processes that were attached to */
-	struct dep_loss loss;
-	uint64_t defects;		/* number of defects of the store not counted in @loss */
-	char defect[256];		/* text of the first of @defects */
-	bool recording;			/* the store was still being recorded */
+	struct missing missing;
 	bool complete;			/* races_reasons() gives no reason for missing races */
 	bool tsc_synchronized;		/* the kernel trusted the time stamp counters */
 };
@@ -316,13 +307,8 @@ void races_begin_sarif(struct json *j);
 void race_print_sarif(struct json *j, const struct race_view *v);
 void races_end_sarif(struct json *j, const struct races_summary *s);
 
-/* completeness.c: the reasons why races may be missing in a report, one text for each reason */
-#define RACES_REASONS	18
-struct races_reasons {
-	char text[RACES_REASONS][320];
-	size_t n;
-};
-void races_reasons(struct races_reasons *r, const struct races_summary *s);
+/** races_reasons() - the reasons why races may be missing in a report; completeness.c */
+void races_reasons(struct reasons *r, const struct races_summary *s);
 
 /* suppression_entries.c: print a suppression for a race, unless the same one was printed before */
 void race_print_entry(struct out *o, const struct race_view *v, enum races_form form,

@@ -165,7 +165,7 @@ bool race_is_atomic(void *arg, uint32_t process, uint64_t pc, uint64_t address, 
 }
 
 /* Checks only the innermost place: the operation itself, not the call of an inlined function. */
-bool race_says_atomic(struct dep_symbols *symbols, struct race_source *s, uint32_t process,
+bool race_says_atomic(struct dep_symbols *symbols, struct source_file *s, uint32_t process,
 		      uint64_t pc)
 {
 	struct dep_place p[DEP_PLACES];

@@ -29,7 +29,7 @@ struct asked {
 	struct dep_symbols *symbols;
 	struct dep_races races;
 	struct race_view view;
-	struct race_source source;
+	struct source_file source;
 	struct races_report *report;	/* NULL: do not print suspected races */
 };
 
@@ -124,7 +124,7 @@ static int ask(struct asked *a, struct dep_store *store, const char *path,
 static void ask_no_more(struct asked *a)
 {
 	race_view_free(&a->view);
-	race_source_free(&a->source);
+	source_file_free(&a->source);
 	dep_races_free(&a->races);
 	dep_symbols_close(a->symbols);
 }

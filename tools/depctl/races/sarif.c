@@ -294,7 +294,7 @@ static void notify(struct json *j, const char *text)
 
 void races_end_sarif(struct json *j, const struct races_summary *s)
 {
-	struct races_reasons why;
+	struct reasons why;
 	size_t i;
 
 	races_reasons(&why, s);

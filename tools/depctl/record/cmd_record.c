@@ -14,6 +14,7 @@
 
 #include "tools/depctl/daemon/client.h"
 #include "tools/depctl/depctl.h"
+#include "tools/depctl/profile/report.h"
 #include "record.h"
 
 int record_anywhere(const struct record_options *o, const struct dep_caller_state *native,
@@ -71,12 +72,21 @@ static int fill_standard_fds(void)
 	return 0;
 }
 
+/* Print the report of a recording; return the exit status, given that of the command. */
+static int report(const struct record_options *o, const struct recorded *r, int status)
+{
+	if (r->removed || access(o->dir, F_OK))
+		return status;
+	return profile_report(o->dir, STDERR_FILENO) && !status ? EXIT_FAILURE : status;
+}
+
 int cmd_record(int argc, char **argv)
 {
 	struct record_options o = { 0 };
 	struct record_races races = { 0 };
 	struct dep_caller_state native;
 	struct recorded r = { 0 };
+	char dir[PATH_MAX];
 	int ret, status, own;
 
 	ret = dep_caller_state_save(&native);
@@ -89,6 +99,10 @@ int cmd_record(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	record_options_parse(&o, argc, argv);
+	if (o.report && !o.dir) {
+		record_dir(&o, dir, sizeof(dir));
+		o.dir = dir;
+	}
 	ret = o.races ? record_races_begin(&races, &o) : triggers_find(&o);
 	ret = ret ? 1 : record_anywhere(&o, &native, &r);
 	dep_caller_state_free(&native);
@@ -98,6 +112,8 @@ int cmd_record(int argc, char **argv)
 			status = record_races_report(&races, own);
 		record_races_end(&races);
 	}
+	if (o.report && ret <= 0)
+		status = report(&o, &r, status);
 	signals_end();
 	/* End by the signal that killed the command, unless races changed the exit status. */
 	if (ret <= 0 && status == own && WIFSIGNALED(r.status))

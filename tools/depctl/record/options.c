@@ -13,6 +13,7 @@ enum {
 	OPT_STRICT, OPT_NO_FOLLOW, OPT_NO_ASLR, OPT_LEVEL, OPT_TRANSPORT, OPT_ALONE, OPT_DEPD,
 	OPT_NO_FUNCTIONS, OPT_KEEP_TRANSLATIONS, OPT_RACES, OPT_LIVE, OPT_SHARE,
 	OPT_LAST, OPT_KEEP_IF, OPT_CHILDREN, OPT_ON_CALL, OPT_ON_SLOW, OPT_ON_PERF, OPT_SNAPSHOTS,
+	OPT_REPORT,
 };
 
 static const struct argp_option options[] = {
@@ -65,8 +66,13 @@ static const struct argp_option options[] = {
 	  "ended; without -o the store is temporary", 6 },
 	{ "live", OPT_LIVE, NULL, 0, "With --races, also report each suspected race as soon as it "
 	  "is found", 6 },
+	/* The last one: see record_options_parse(). */
+	{ "report", OPT_REPORT, NULL, 0, "Print where COMMAND executed its instructions on "
+	  "standard error when it has ended, as depctl report; not with --races", 6 },
 	{ 0 }
 };
+
+#define NOPTIONS (sizeof(options) / sizeof(options[0]))
 
 static uint64_t size_arg(struct argp_state *state, const char *what, const char *arg, uint64_t min,
 			 uint64_t max)
@@ -103,6 +109,9 @@ static void check_options(struct record_options *o, struct argp_state *state)
 			   "temporary store is removed");
 	if (o->races && o->flags & (ADEPT_S_NO_RECORD | ADEPT_S_NULL))
 		argp_error(state, "--races needs records: it cannot be combined with --null or "
+			   "--no-record");
+	if (o->report && o->flags & (ADEPT_S_NO_RECORD | ADEPT_S_NULL))
+		argp_error(state, "--report needs records: it cannot be combined with --null or "
 			   "--no-record");
 	if (o->live && !o->races)
 		argp_error(state, "--live needs --races");
@@ -237,6 +246,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_RACES:
 		o->races = true;
 		break;
+	case OPT_REPORT:
+		o->report = true;
+		break;
 	case OPT_LIVE:
 		o->live = true;
 		break;
@@ -260,7 +272,7 @@ static const struct argp_child children[] = {
 	{ &races_argp, 0, "Options for --races, as of depctl query races:", 7 }, { 0 }
 };
 
-static const struct argp argp = {
+static struct argp argp = {
 	options, parse, "[--] COMMAND [ARGUMENT...]",
 	"Run COMMAND and record its whole execution and that of its children.\v"
 	"The exit status is that of COMMAND; 127 if it is not found, 126 if it cannot be executed "
@@ -268,7 +280,26 @@ static const struct argp argp = {
 	children, NULL, NULL
 };
 
+/* Is --races among the options?  What stands behind "--" belongs to the command. */
+static bool has_races(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "--races"))
+			return true;
+	return false;
+}
+
 void record_options_parse(struct record_options *o, int argc, char **argv)
 {
+	static struct argp_option with_races[NOPTIONS];
+
+	/* With --races, --report=FILE is the option of depctl query races. */
+	if (has_races(argc, argv)) {
+		memcpy(with_races, options, sizeof(options));
+		memset(&with_races[NOPTIONS - 2], 0, sizeof(*with_races));
+		argp.options = with_races;
+	}
 	parse_args(&argp, argc, argv, ARGP_IN_ORDER, o);
 }

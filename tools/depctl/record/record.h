@@ -48,6 +48,7 @@ struct record_options {
 	bool background;	/* with @pid: return when depd records it; needs depd */
 	const char *socket;	/* socket of depd; NULL: the default */
 	bool races;		/* search for races; @how has the options of the search */
+	bool report;		/* print the report of depctl report at the end */
 	bool live;		/* with @races: also report each suspected race at once */
 	struct races_options how;
 	struct record_races *live_races; /* with @races: argument of record_races_tail() */

@@ -12,14 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <Zydis/Zydis.h>
 #include <dep/fragment.h>
 #include <dep/symbols.h>
 
 #include "tools/depctl/depctl.h"
+#include "tools/depctl/common/disassembler.h"
 #include "fragments.h"
 
-#define TEXT_MAX	96
 #define NO_INSN		UINT32_MAX
 
 /** struct insn - a recorded or translated instruction, or a literal of the translation */
@@ -27,7 +26,7 @@ struct insn {
 	uint64_t pc;
 	const uint8_t *bytes;
 	unsigned int len;
-	char text[TEXT_MAX];
+	char text[DISASSEMBLER_TEXT];
 };
 
 /** struct row - an instruction of the translation */
@@ -42,8 +41,7 @@ struct dump {
 	struct dep_symbols *symbols;
 	struct out *out;
 	bool json;
-	ZydisDecoder decoder;
-	ZydisFormatter formatter;
+	struct disassembler disassembler;
 	struct dep_fragment_code f;
 	struct insn *source;	/* recorded instructions; f.ninsns elements */
 	struct row *rows;
@@ -58,23 +56,11 @@ static const char *const kind_names[] = {
 	[DEP_CODE_EXIT] = "exit", [DEP_CODE_DATA] = "data",
 };
 
-/* Disassemble the instruction at @bytes; invalid bytes become an instruction of length 1. */
-static void disassemble(struct dump *d, struct insn *in, uint64_t pc, const uint8_t *bytes,
-			size_t avail)
+static void read_insn(const struct dump *d, struct insn *in, uint64_t pc, const uint8_t *bytes,
+		      size_t avail)
 {
-	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
-	ZydisDecodedInstruction zi;
-
-	*in = (struct insn){ .pc = pc, .bytes = bytes, .len = 1 };
-	if (ZYAN_FAILED(ZydisDecoderDecodeFull(&d->decoder, bytes, avail, &zi, ops))) {
-		snprintf(in->text, sizeof(in->text), "(bad)");
-		return;
-	}
-	in->len = zi.length;
-	if (ZYAN_FAILED(ZydisFormatterFormatInstruction(&d->formatter, &zi, ops,
-							zi.operand_count_visible, in->text,
-							sizeof(in->text), pc, NULL)))
-		snprintf(in->text, sizeof(in->text), "(bad)");
+	*in = (struct insn){ .pc = pc, .bytes = bytes };
+	in->len = disassemble(&d->disassembler, pc, bytes, avail, in->text);
 }
 
 static void literal(struct insn *in, uint64_t pc, const uint8_t *bytes, size_t avail)
@@ -102,7 +88,7 @@ static void read_source(struct dump *d)
 	for (r = 0; r < d->f.nruns; r++) {
 		pc = d->f.runs[r].pc;
 		for (i = 0; i < d->f.runs[r].ninsns && at < end; i++, n++) {
-			disassemble(d, &d->source[n], pc, at, end - at);
+			read_insn(d, &d->source[n], pc, at, end - at);
 			at += d->source[n].len;
 			pc += d->source[n].len;
 		}
@@ -147,7 +133,7 @@ static int read_place(struct dump *d, const struct dep_code_place *p, uint32_t e
 		if (p->kind == DEP_CODE_DATA)
 			literal(&row->in, cache_address(&d->f, off), bytes, end - off);
 		else
-			disassemble(d, &row->in, cache_address(&d->f, off), bytes, end - off);
+			read_insn(d, &row->in, cache_address(&d->f, off), bytes, end - off);
 		row->kind = p->kind;
 		row->insn = p->kind == DEP_CODE_COPY ? p->insn + n :
 			    p->kind == DEP_CODE_ADDED ? p->insn : NO_INSN;
@@ -351,38 +337,13 @@ static int dump_all(struct dump *d)
 	return 0;
 }
 
-/* Format numbers as in other output: lower case, without leading zeros. */
-static bool begin_disassembler(struct dump *d)
-{
-	static const ZydisFormatterProperty paddings[] = {
-		ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE,
-		ZYDIS_FORMATTER_PROP_ADDR_PADDING_RELATIVE,
-		ZYDIS_FORMATTER_PROP_DISP_PADDING, ZYDIS_FORMATTER_PROP_IMM_PADDING,
-	};
-	size_t i;
-
-	if (ZYAN_FAILED(ZydisDecoderInit(&d->decoder, ZYDIS_MACHINE_MODE_LONG_64,
-					 ZYDIS_STACK_WIDTH_64)) ||
-	    ZYAN_FAILED(ZydisFormatterInit(&d->formatter, ZYDIS_FORMATTER_STYLE_INTEL)) ||
-	    ZYAN_FAILED(ZydisFormatterSetProperty(&d->formatter,
-						  ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, false)))
-		return false;
-	for (i = 0; i < sizeof(paddings) / sizeof(paddings[0]); i++)
-		if (ZYAN_FAILED(ZydisFormatterSetProperty(&d->formatter, paddings[i],
-							  ZYDIS_PADDING_DISABLED)))
-			return false;
-	return true;
-}
-
 int fragments_dump(struct dep_store *store, const char *path, struct out *out, bool json)
 {
 	struct dump d = { .store = store, .out = out, .json = json };
 	int ret = -1;
 
-	if (!begin_disassembler(&d)) {
-		warn("cannot initialise the disassembler: depctl needs another version of Zydis");
+	if (!disassembler_begin(&d.disassembler))
 		return -1;
-	}
 	if (dep_symbols_open(&d.symbols, store)) {
 		warn("%s: out of memory", path);
 		return -1;

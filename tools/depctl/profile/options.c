@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Options of the queries of profiles and of depctl report. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/depctl/depctl.h"
+#include "profile.h"
+
+enum { OPT_FROM = 720, OPT_TO, OPT_TOP };
+
+static const struct argp_option options[] = {
+	{ "process", 'p', "SERIAL", 0, "Only this process (serial: see `depctl report' or "
+	  "`depctl ls --json')", 2 },
+	{ "thread", 't', "TID", 0, "Only the thread with this id", 2 },
+	{ "from", OPT_FROM, "TIME", 0, "Only segments that begin at least TIME after the start, "
+	  "such as 20ms or 1s", 2 },
+	{ "to", OPT_TO, "TIME", 0, "Only segments that begin less than TIME after the start", 2 },
+	{ "top", OPT_TOP, "N", 0, "Print only the first N rows", 3 },
+	{ "json", OPT_JSON, NULL, 0, "Print one JSON object per line", 3 },
+	{ "jobs", 'j', "N", 0, "Read with N threads (default: one per processor)", 3 },
+	{ 0 }
+};
+
+static uint64_t take_time(struct argp_state *state, const char *name, const char *arg)
+{
+	uint64_t ns;
+
+	if (!parse_time(arg, NULL, &ns))
+		argp_error(state, "%s must be a time such as 20ms or 1s, not '%s'", name, arg);
+	return ns;
+}
+
+static void set_form(struct argp_state *state, enum profile_form form)
+{
+	struct profile_options *o = state->input;
+
+	if (o->form != PROFILE_TEXT && o->form != form)
+		argp_error(state, "only one of --json and --csv can be given");
+	o->form = form;
+}
+
+static double take_share(struct argp_state *state, const char *arg)
+{
+	char *end;
+	double share = strtod(arg, &end);
+
+	if (end == arg || (*end && strcmp(end, "%")) || !(share >= 0 && share <= 100))
+		argp_error(state, "--min must be a share such as 0.5%%, not '%s'", arg);
+	return share / 100;
+}
+
+static error_t parse_common(int key, char *arg, struct argp_state *state)
+{
+	struct profile_options *o = state->input;
+
+	switch (key) {
+	case 'p':
+		o->process = (uint32_t)parse_number(state, "--process", arg, 1, UINT32_MAX);
+		return 0;
+	case 't':
+		o->tid = (uint32_t)parse_number(state, "--thread", arg, 1, UINT32_MAX);
+		return 0;
+	case OPT_FROM:
+		o->from_ns = take_time(state, "--from", arg);
+		return 0;
+	case OPT_TO:
+		o->to_ns = take_time(state, "--to", arg);
+		return 0;
+	case OPT_TOP:
+		o->top = parse_number(state, "--top", arg, 1, UINT32_MAX);
+		return 0;
+	case OPT_JSON:
+		set_form(state, PROFILE_JSON);
+		return 0;
+	case 'j':
+		o->jobs = (unsigned int)parse_number(state, "--jobs", arg, 1, 1024);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp profile_argp = { options, parse_common, NULL, NULL, NULL, NULL, NULL };
+
+error_t profile_parse(int key, char *arg, struct argp_state *state)
+{
+	struct profile_options *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = o;
+		return 0;
+	case OPT_CSV:
+		set_form(state, PROFILE_CSV);
+		return 0;
+	case OPT_FUNCTION:
+		o->function = arg;
+		return 0;
+	case OPT_ALL:
+		o->all = true;
+		return 0;
+	case OPT_FILES:
+		o->files = true;
+		return 0;
+	case OPT_INCLUSIVE:
+		o->inclusive = true;
+		return 0;
+	case OPT_MIN:
+		o->min = take_share(state, arg);
+		return 0;
+	case OPT_ANNOTATE:
+		o->annotate = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (o->from_ns && o->to_ns && o->from_ns >= o->to_ns)
+			argp_error(state, "--from must be less than --to");
+	}
+	return key == OPT_JSON || key == 'j' ? ARGP_ERR_UNKNOWN :
+	       parse_store(key, arg, state, &o->path, NULL, NULL);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What depctl report and the queries of profiles share. */
+#ifndef DEPCTL_PROFILE_PROFILE_H
+#define DEPCTL_PROFILE_PROFILE_H
+
+#include <argp.h>
+
+#include "tools/depctl/common/missing.h"
+#include "functions.h"
+
+/* ---- options.c ---- */
+
+enum profile_form { PROFILE_TEXT, PROFILE_JSON, PROFILE_CSV };
+
+/** struct profile_options - options of the queries and of depctl report */
+struct profile_options {
+	const char *path;
+	enum profile_form form;
+	uint32_t process;		/* serial; 0: all */
+	uint32_t tid;			/* 0: all threads */
+	uint64_t from_ns, to_ns;	/* after the start of the recording; 0: no limit */
+	uint64_t top;			/* most rows; 0: all */
+	unsigned int jobs;
+	const char *function;		/* pattern of fnmatch(3); NULL: all */
+	bool all;			/* coverage: also functions that never ran */
+	bool files;			/* coverage: rows for source files */
+	bool inclusive;			/* methods: with callees */
+	double min;			/* contexts: least share, from 0 to 1 */
+	const char *annotate;		/* edges: pattern of the functions to print */
+};
+
+/** profile_argp - options of all queries and of depctl report, into a struct profile_options */
+extern const struct argp profile_argp;
+
+/**
+ * profile_parse() - argp parser for options of single queries, and for the store
+ *
+ * Return: ARGP_ERR_UNKNOWN for any other @key.
+ */
+error_t profile_parse(int key, char *arg, struct argp_state *state);
+
+enum {
+	OPT_ALL = 700, OPT_FILES, OPT_MIN, OPT_ANNOTATE, OPT_INCLUSIVE, OPT_FUNCTION, OPT_CSV,
+};
+
+/* ---- view.c ---- */
+
+#define VIEW_CONTEXTS	1u		/* make struct profile_view.c */
+#define VIEW_NO_COUNTS	2u		/* do not make struct profile_view.p */
+
+/** struct profile_view - a store, and the profile of the part that the options select */
+struct profile_view {
+	const struct profile_options *o;
+	struct dep_store *store;
+	struct dep_code *code;
+	struct dep_symbols *symbols;
+	struct dep_profile *p;
+	struct dep_contexts *c;
+	struct functions *f;
+	struct dep_fold_options fold;	/* what was selected */
+};
+
+/** profile_open() - open the store and make the profile; 0, or EXIT_FAILURE after a message */
+int profile_open(struct profile_view *v, const struct profile_options *o, unsigned int needs);
+void profile_close(struct profile_view *v);
+
+/** profile_reasons() - why the profile is incomplete */
+void profile_reasons(const struct profile_view *v, struct reasons *r);
+
+/** profile_status() - exit status: EXIT_FAILURE if recorded data is missing or damaged */
+int profile_status(const struct profile_view *v);
+
+/** profile_matches() - does function @i match --function?  @i may be NO_FUNCTION */
+bool profile_matches(const struct profile_view *v, uint32_t i);
+
+/* ---- merged.c: rows of all processes that map the same file, added up ---- */
+
+/** struct insn_row - an instruction */
+struct insn_row {
+	struct site at;
+	uint64_t count;
+	uint64_t pc;		/* in the process that translated @fragment */
+	uint32_t fragment;
+	uint8_t size, refs, branch;
+};
+
+/** struct edge_row - a branch and its target, as in struct dep_edge_count */
+struct edge_row {
+	struct site from, to;
+	uint64_t count;
+	uint8_t kind, taken;
+};
+
+/** struct merged - sorted by unit and address; edges by from, to, kind */
+struct merged {
+	struct insn_row *insn;
+	struct edge_row *edge;
+	size_t ninsns, nedges;
+};
+
+/** merged_make() - 0 or -ENOMEM; merged_free() is needed in both cases */
+int merged_make(struct merged *m, const struct profile_view *v);
+void merged_free(struct merged *m);
+
+/** merged_at() - index of the first instruction at @site or behind it */
+size_t merged_at(const struct merged *m, struct site site);
+
+int site_compare(struct site a, struct site b);
+
+/* ---- blocks.c ---- */
+
+/** struct block - instructions of @merged from @first on that are executed one after another */
+struct block {
+	size_t first, n;	/* indexes in merged.insn */
+	uint64_t count;		/* times that the first one was executed */
+};
+
+struct blocks {
+	struct block *block;
+	size_t n;
+};
+
+/**
+ * blocks_make() - divide the executed code into basic blocks
+ *
+ * A block begins at each target of an edge and behind each branch, in whatever fragments the code
+ * was recorded.  Return: 0 or -ENOMEM.
+ */
+int blocks_make(struct blocks *b, const struct merged *m);
+void blocks_free(struct blocks *b);
+
+/** blocks_at() - index of the block that begins at @site; b->n: none */
+size_t blocks_at(const struct blocks *b, const struct merged *m, struct site site);
+
+/* ---- loops.c ---- */
+
+/** struct loop - a natural loop of the executed graph of a function */
+struct loop {
+	struct site header;
+	uint32_t function;
+	uint64_t entered;	/* times that control came to the header from outside of the loop */
+	uint64_t iterations;	/* times that the header was executed */
+	uint64_t insns;		/* executed in the loop, without callees */
+};
+
+struct loops {
+	struct loop *loop;	/* sorted by insns, most first */
+	size_t n, room;
+};
+
+/** loops_find() - find the loops of all functions; 0 or -ENOMEM */
+int loops_find(struct loops *l, const struct merged *m, const struct blocks *b,
+	       const struct functions *f);
+void loops_free(struct loops *l);
+
+/* ---- names.c: texts for people ---- */
+
+#define NAME_TEXT	512u
+
+/**
+ * name_site() - name an address: "function+1c", with the file unless it is the program's
+ * @out: has NAME_TEXT bytes
+ */
+void name_site(const struct profile_view *v, struct site site, char *out);
+
+/** name_code() - as name_site(), without the file */
+void name_code(const struct profile_view *v, struct site site, char *out);
+
+/** edge_kind_name() - name of enum dep_branch, DEP_EDGE_* */
+const char *edge_kind_name(uint8_t kind);
+
+/** human_count() - a number such as "80.4 M" into @buf, which has 16 bytes */
+const char *human_count(uint64_t n, char *buf);
+
+#endif

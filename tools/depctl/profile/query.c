@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What all queries of profiles do: options, the store, and what is missing. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tools/depctl/depctl.h"
+#include "query.h"
+
+static const struct argp_option options[] = {
+	{ "function", OPT_FUNCTION, "PATTERN", 0,
+	  "Only functions whose names match PATTERN, such as 'str*'", 2 },
+	{ "csv", OPT_CSV, NULL, 0, "Print comma-separated values", 3 },
+	{ 0 }
+};
+
+static const struct argp common = { options, profile_parse, NULL, NULL,
+	(struct argp_child[]){ { &profile_argp, 0, NULL, 0 }, { 0 } }, NULL, NULL };
+
+/* Options of a single query: the values are those of all queries. */
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	if (key == ARGP_KEY_INIT) {
+		state->child_inputs[0] = state->input;
+		return 0;
+	}
+	if (key == ARGP_KEY_ARG || key == ARGP_KEY_END)
+		return ARGP_ERR_UNKNOWN;
+	return profile_parse(key, arg, state);
+}
+
+static void end_text(struct query *q)
+{
+	struct reasons why;
+	struct json j;
+	size_t i;
+
+	profile_reasons(&q->v, &why);
+	switch (q->o.form) {
+	case PROFILE_TEXT:
+		reasons_text(&q->out, &why, ": ");
+		break;
+	case PROFILE_JSON:
+		json_begin(&j, &q->out);
+		json_object(&j, NULL);
+		reasons_json(&j, &why);
+		json_close(&j, '}');
+		json_line(&j);
+		break;
+	case PROFILE_CSV:
+		for (i = 0; i < why.n; i++)
+			warn("%s: incomplete: %s", q->o.path, why.text[i]);
+	}
+}
+
+size_t query_rows(const struct query *q, size_t n)
+{
+	return q->o.top && q->o.top < n ? (size_t)q->o.top : n;
+}
+
+int query_run(const struct query_kind *kind, int argc, char **argv)
+{
+	const struct argp_child children[] = { { &common, 0, NULL, 0 }, { 0 } };
+	const struct argp argp = { kind->options, parse, "STORE", kind->doc, children, NULL, NULL };
+	struct query *q = calloc(1, sizeof(*q));
+	int status;
+
+	if (!q) {
+		warn("out of memory");
+		return EXIT_FAILURE;
+	}
+	q->o.min = 0.001;
+	parse_args(&argp, argc, argv, 0, &q->o);
+	out_begin(&q->out);
+	if (q->o.form == PROFILE_TEXT)
+		out_layout(&q->out);
+	status = profile_open(&q->v, &q->o, kind->needs | (q->o.inclusive ? VIEW_CONTEXTS : 0));
+	if (!status) {
+		status = kind->run(q);
+		if (status == -ENOMEM)
+			warn("out of memory");
+		status = status ? EXIT_FAILURE : 0;
+		if (!status) {
+			end_text(q);
+			status = profile_status(&q->v);
+		}
+		status |= out_end(&q->out);
+	}
+	profile_close(&q->v);
+	free(q);
+	return status;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Queries of profiles: what they have in common. */
+#ifndef DEPCTL_PROFILE_QUERY_H
+#define DEPCTL_PROFILE_QUERY_H
+
+#include "tools/depctl/common/table.h"
+#include "profile.h"
+#include "queries.h"
+
+/* ---- rows.c: one row after another, as text, JSON or CSV ---- */
+
+enum row_kind {
+	ROW_COUNT,
+	ROW_SHARE,	/* text: per cent; otherwise from 0 to 1 */
+	ROW_RATIO,
+	ROW_TEXT,
+	ROW_SITE,	/* text: a name; JSON: an object; CSV: several columns */
+};
+
+/** struct row_column - a column; the site or the text of the last one may be shortened */
+struct row_column {
+	const char *key, *heading;
+	enum row_kind kind;
+};
+
+struct rows {
+	const struct profile_view *v;
+	enum profile_form form;
+	const struct row_column *column;
+	size_t ncolumns, at;
+	struct table table;
+	struct table_column table_column[TABLE_COLUMNS];
+	struct out *out;
+	struct json j;
+};
+
+int rows_begin(struct rows *r, const struct profile_view *v, struct out *out,
+	       const struct row_column *column, size_t ncolumns);
+int rows_end(struct rows *r);
+/* The cells of a row, from the left; the last one ends the row. */
+void row_count(struct rows *r, uint64_t n);
+void row_share(struct rows *r, uint64_t part, uint64_t whole);
+void row_ratio(struct rows *r, uint64_t a, uint64_t b);
+void row_text(struct rows *r, const char *text);	/* NULL: no value */
+void row_site(struct rows *r, struct site site);
+/** row_function() - as row_site(), but the text is the function's name, indented */
+void row_function(struct rows *r, uint32_t function, struct site site, unsigned int indent);
+
+/** json_site() - write an address as an object; null if it is none */
+void json_site(struct json *j, const char *key, const struct profile_view *v, struct site site);
+
+/* ---- query.c ---- */
+
+struct query {
+	struct profile_options o;
+	struct profile_view v;
+	struct out out;
+	struct rows rows;
+};
+
+/** struct query_kind - a query */
+struct query_kind {
+	const char *doc;
+	const struct argp_option *options;	/* besides those of all queries; NULL: none */
+	/* print the rows; 0, -ENOMEM, or EXIT_FAILURE after a message */
+	int (*run)(struct query *q);
+	unsigned int needs;			/* VIEW_*; */
+};
+
+/** query_run() - parse the arguments, open the store, print the rows and what is missing */
+int query_run(const struct query_kind *kind, int argc, char **argv);
+
+/** query_rows() - number of rows to print of @n that there are */
+size_t query_rows(const struct query *q, size_t n);
+
+/** annotate() - print the functions that match @pattern with counts; 0, or EXIT_FAILURE */
+int annotate(struct query *q, const char *pattern);
+
+/** coverage_files() - print the rows of source files */
+int coverage_files(struct query *q);
+
+#endif

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Open a store and make the profile that the options select. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/depctl/depctl.h"
+#include "profile.h"
+
+/* ---- what is selected ---- */
+
+static int no_thread(const struct profile_options *o)
+{
+	if (o->process)
+		warn("%s: process %u has no thread %u; see `depctl ls'", o->path, o->process,
+		     o->tid);
+	else
+		warn("%s: there is no thread %u; see `depctl ls'", o->path, o->tid);
+	return EXIT_FAILURE;
+}
+
+/* A program that execve() started has threads of its own, with the ids of those before. */
+static int select_thread(struct profile_view *v)
+{
+	const struct profile_options *o = v->o;
+	const struct dep_thread *t;
+	size_t i, n = dep_store_threads(v->store, &t);
+	uint32_t first = 0;
+
+	for (i = 0; i < n; i++) {
+		if (t[i].tid != o->tid || (o->process && t[i].process != o->process))
+			continue;
+		if (v->fold.thread) {
+			warn("%s: thread %u ran in processes %u and %u; choose one with --process",
+			     o->path, o->tid, first, t[i].process);
+			return EXIT_FAILURE;
+		}
+		v->fold.thread = t[i].serial;
+		first = t[i].process;
+	}
+	return v->fold.thread ? 0 : no_thread(o);
+}
+
+static int select_part(struct profile_view *v)
+{
+	const struct profile_options *o = v->o;
+	uint64_t start = dep_store_meta(v->store)->start_ns;
+
+	v->fold.jobs = o->jobs;
+	v->fold.process = o->process;
+	if (o->process && !process_of(v->store, o->process)) {
+		warn("%s: there is no process %u; see `depctl ls --json'", o->path, o->process);
+		return EXIT_FAILURE;
+	}
+	if (o->from_ns || o->to_ns) {
+		v->fold.from_ns = start + o->from_ns;
+		v->fold.to_ns = o->to_ns ? start + o->to_ns : UINT64_MAX;
+	}
+	return o->tid ? select_thread(v) : 0;
+}
+
+/* ---- the profile ---- */
+
+static int failed(const struct profile_view *v, int err)
+{
+	warn("%s: %s", v->o->path, err == -ENOMEM ? "out of memory" :
+	     *dep_error() ? dep_error() : strerror(-err));
+	return EXIT_FAILURE;
+}
+
+static int make(struct profile_view *v, unsigned int needs)
+{
+	struct dep_contexts_options contexts = { .fold = v->fold };
+	int err;
+
+	err = dep_code_make(v->store, &v->code);
+	if (!err && !(needs & VIEW_NO_COUNTS))
+		err = dep_profile_make(v->store, v->code, &v->fold, &v->p);
+	if (!err && needs & VIEW_CONTEXTS)
+		err = dep_contexts_make(v->store, v->code, &contexts, &v->c);
+	if (!err)
+		err = dep_symbols_open(&v->symbols, v->store);
+	if (!err)
+		err = functions_make(v->store, v->symbols, v->p, v->c, &v->f);
+	return err ? failed(v, err) : 0;
+}
+
+int profile_open(struct profile_view *v, const struct profile_options *o, unsigned int needs)
+{
+	int status;
+
+	*v = (struct profile_view){ .o = o, .store = open_store(o->path) };
+	if (!v->store)
+		return EXIT_FAILURE;
+	status = select_part(v);
+	return status ? status : make(v, needs);
+}
+
+void profile_close(struct profile_view *v)
+{
+	functions_free(v->f);
+	dep_symbols_close(v->symbols);
+	dep_contexts_free(v->c);
+	dep_profile_free(v->p);
+	dep_code_free(v->code);
+	dep_store_close(v->store);
+}
+
+static const struct dep_fold_loss *loss_of(const struct profile_view *v)
+{
+	return v->p ? &v->p->loss : &v->c->loss;
+}
+
+void profile_reasons(const struct profile_view *v, struct reasons *r)
+{
+	struct missing m;
+
+	r->n = 0;
+	missing_find(&m, v->store);
+	m.gaps = loss_of(v)->gaps;
+	reasons_add(r, loss_of(v)->segments, "segment cannot be read", "segments cannot be read");
+	if (v->c)
+		reasons_add(r, v->c->not_counted, "call did not fit into memory",
+			    "calls did not fit into memory");
+	reasons_add_missing(r, &m);
+}
+
+int profile_status(const struct profile_view *v)
+{
+	struct missing m;
+
+	missing_find(&m, v->store);
+	return loss_of(v)->segments || loss_of(v)->gaps || m.defects || m.loss.torn_segments ||
+	       m.loss.corrupt ? EXIT_FAILURE : 0;
+}
+
+bool profile_matches(const struct profile_view *v, uint32_t i)
+{
+	const struct function *f;
+
+	if (!v->o->function)
+		return true;
+	if (i >= functions_all(v->f, &f))
+		return false;
+	return !fnmatch(v->o->function, f[i].name, 0) ||
+	       (f[i].symbol && !fnmatch(v->o->function, f[i].symbol, 0));
+}
