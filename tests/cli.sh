@@ -96,13 +96,24 @@ expect 0 "Usage: depctl query races" "" "$depctl" help query races
 expect 0 "Usage: depctl query races" "" "$depctl" query races -h
 expect 0 "Usage: depctl query " "" "$depctl" query -h
 expect 0 "^  races  +accesses" "" "$depctl" query --help
-expect 2 "" "which analyzer" "$depctl" query
+for c in methods calls pairs contexts edges blocks coverage; do
+	expect 0 "Usage: depctl query $c" "" "$depctl" query $c --help
+	expect 2 "" "which store" "$depctl" query $c
+	expect 2 "" "only one of --json and --csv" "$depctl" query $c --json --csv s.dep
+	expect 2 "" "unrecognized option" "$depctl" query $c --frobnicate
+done
+expect 2 "" "must be a time" "$depctl" report --from=soon s.dep
+expect 2 "" "must be less than" "$depctl" report --from=2s --to=1s s.dep
+expect 2 "" "must be a share" "$depctl" query contexts --min=much s.dep
+expect 2 "" "must be a number" "$depctl" query methods --top=0 s.dep
+expect 2 "" "report needs records" "$depctl" record --report --null true
+expect 2 "" "which query" "$depctl" query
 expect 2 "" "^  races " "$depctl" query
 expect 2 "" "has no option '--json'" "$depctl" query --json
 [ ! -x "$(dirname "$depctl")/depd" ] ||
 	expect 0 "^depd [0-9]+\.[0-9]+" "" "$(dirname "$depctl")/depd" --version
 expect 2 "" "has no command 'frobnicate'" "$depctl" help frobnicate
-for c in record attach detach ls info dump where verify module status sessions stop metrics \
+for c in record attach detach ls info dump report where verify module status sessions stop metrics \
 	policy; do
 	expect 0 "Usage: depctl $c" "" "$depctl" $c --help
 	expect 0 "Usage: depctl $c" "" "$depctl" $c -h
@@ -459,13 +470,16 @@ options() {
 		grep -vx -e --usage | sort -u
 }
 
-for command in attach detach ls info dump "query races" where verify module status sessions \
+for command in attach detach ls info dump report "query races" "query methods" "query calls" \
+	"query pairs" "query contexts" "query edges" "query blocks" "query coverage" where verify module status sessions \
 	top stop metrics "policy check" "record --races"; do
 	# shellcheck disable=SC2086
 	completed $command -- | tr -d = | sort >out
 	# shellcheck disable=SC2086
 	diff <(options $command) out >err && ok || bad "completion of depctl $command"
 done
+completed record --rep >out
+check "completion of record --report" grep -qx -e --report out
 completed help rec >out
 check "completion of a command to explain" grep -qx record out
 completed --color = al >out

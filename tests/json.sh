@@ -180,6 +180,13 @@ has "all of them are known" '"in_baseline":[1-9]'
 schema "depctl record --races --json" report query-races
 "$tests/races/build.sh" "$tests/predict/c11.c" racy O2 "$tmp/order"
 "$DEPCTL" record -q --alone -o order.dep ./order >/dev/null 2>&1
+valid report report --json racy.dep
+for kind in methods calls pairs contexts edges blocks coverage; do
+	valid query-$kind query $kind --json racy.dep
+done
+valid query-methods query methods --json --inclusive racy.dep
+valid query-edges query edges --json --annotate=main racy.dep
+valid query-coverage query coverage --json --files racy.dep
 valid query-races query races --json --predict order.dep
 has "how a predicted race can happen" '"witness":\['
 

@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Compare the counts of depctl's profiles with counts made from what depctl dump prints.
+
+    profiles.py DEPCTL STORE        check the profile of a recording
+    profiles.py DEPCTL STORE known  the same, and the known counts of tests/programs/profile.c
+
+The references that depctl dump prints come from recovery, which reads both columns of a segment;
+the profiles read the column of control flow alone. Calls are found in the sequence of executed blocks
+with the instructions that objdump finds in the files.
+"""
+import collections
+import json
+import re
+import subprocess
+import sys
+
+DEPCTL, STORE = sys.argv[1:3]
+failed = 0
+
+
+def check(name, good, why=""):
+    global failed
+    failed += not good
+    print("%s %s%s" % ("ok  " if good else "FAIL", name, "" if good else ": %s" % why))
+
+
+def run(*args):
+    done = subprocess.run([DEPCTL, *args], capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit("depctl %s: %s" % (" ".join(args), done.stderr))
+    return done.stdout
+
+
+def query(kind, *options):
+    rows = [json.loads(line) for line in run("query", kind, "--json", *options, STORE).splitlines()]
+    check("%s: complete" % kind, rows and rows[-1] == {"complete": True, "missing": []}, rows[-1:])
+    return rows[:-1]
+
+
+def key(site):
+    return site and (site["module"], int(site["linked_address"], 16))
+
+
+class Files:
+    """Addresses of processes, and the instructions of the files that they are in."""
+
+    def __init__(self):
+        self.maps = json.loads(run("ls", "--json", "--modules", STORE))
+        self.tid = {t["tid"]: t["process"] for t in self.maps["threads"]}
+        self.code = {}
+        self.bias = {}
+
+    def load(self, path):
+        """Disassemble a file, and find the difference of addresses and offsets in it."""
+        if path in self.code:
+            return
+        self.code[path] = {}
+        heads = subprocess.run(["readelf", "-lW", path], capture_output=True, text=True,
+                               check=False).stdout
+        self.bias[path] = [(int(o, 16), int(v, 16), int(s, 16)) for o, v, s in re.findall(
+            r"^\s+LOAD\s+(0x\w+) (0x\w+) 0x\w+ (0x\w+)", heads, re.M)]
+        text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", "-w", path],
+                              capture_output=True, text=True, check=False).stdout
+        before = None
+        for line in text.splitlines():
+            found = re.match(r"\s*([0-9a-f]+):\s+(.*)", line)
+            if not found:
+                continue
+            at = int(found[1], 16)
+            self.code[path][at] = [found[2], None]
+            if before is not None:
+                self.code[path][before][1] = at
+            before = at
+
+    def site(self, tid, pc):
+        """The file and address as linked of a program counter; a file is mapped once here."""
+        for m in self.maps["modules"]:
+            start = int(m["start_address"], 16)
+            if m["process"] in self.processes(tid) and start <= pc < int(m["end_address"], 16):
+                offset = pc - start + int(m["file_offset"], 16)
+                self.load(m["path"])
+                for file, address, size in self.bias[m["path"]]:
+                    if file <= offset < file + size:
+                        return m["path"], offset - file + address
+        return None
+
+    def processes(self, tid):
+        return {t["process"] for t in self.maps["threads"] if t["tid"] == tid}
+
+
+FILES = Files()
+SITES = {}
+
+
+def site(tid, pc):
+    where = FILES.tid[tid], pc
+    if where not in SITES:
+        SITES[where] = FILES.site(tid, pc)
+    return SITES[where]
+
+
+def references():
+    """References by address of the instruction."""
+    counts = collections.Counter()
+    for line in run("dump", "--refs", STORE).splitlines():
+        tid, pc = line.split()[:2]
+        counts[int(tid), int(pc, 16)] += 1
+    sums = collections.Counter()
+    for (tid, pc), n in counts.items():
+        sums[site(tid, pc)] += n
+    return sums
+
+
+BRANCH = re.compile(r"(notrack |bnd |rep |repz )*(j|call|ret|loop|syscall)")
+
+
+def last_of_block(start, following):
+    """Walk from @start to the branch that leaves the block; its address, text and the next one."""
+    path, at = start
+    code = FILES.code[path]
+    while at in code:
+        text, behind = code[at]
+        if BRANCH.match(text) or (path, behind) == following:
+            return (path, at), text, (path, behind)
+        at = behind
+    return None, "", None
+
+
+def calls():
+    """Calls by site and target; those whose target is not in the instruction by themselves."""
+    pairs, last = collections.Counter(), {}
+    steps = collections.Counter()
+    for line in run("dump", "--blocks", STORE).splitlines():
+        tid, pc = line.split()
+        tid, now = int(tid), int(pc, 16)
+        if tid in last:
+            steps[tid, last[tid], now] += 1
+        last[tid] = now
+    for (tid, before, now), n in steps.items():
+        start, to = site(tid, before), site(tid, now)
+        if not start or not to:
+            continue
+        where, text, behind = last_of_block(start, to)
+        found = re.match(r"(bnd |notrack )*call\s+(\S+)", text)
+        if not found or to == behind:
+            continue
+        direct = re.fullmatch("[0-9a-f]+", found[2])
+        # A signal can come in front of the call.
+        if not direct or int(found[2], 16) == to[1]:
+            pairs[where, to, bool(direct)] += n
+    return pairs
+
+
+def check_instructions(insns):
+    refs = references()
+    wrong, compared = [], 0
+    for where, row in insns.items():
+        text = row["assembly"]
+        # String instructions make as many references as they have iterations.
+        if re.match(r"rep|v?p?(gather|scatter|maskmov|compress|expand)|xsave|xrstor|fx|f?n?sav|fr",
+                    text) or "{" in text:
+            continue
+        n, count = refs.get(where, 0), row["executions"]
+        compared += n > 0
+        if n % count if count else n:
+            wrong.append((where, text, count, n))
+        elif n // max(count, 1) > 2 + 3 * text.startswith(("enter", "vz")):
+            wrong.append((where, text, count, n))
+    check("references by instruction", not wrong and compared > 50, (compared, wrong[:5]))
+    unknown = [w for w in refs if w and w not in insns]
+    check("each instruction with references has a count", not unknown, unknown[:5])
+
+
+def check_kirchhoff(insns, edges):
+    """Count = edges to it + the instruction in front if that is no branch - left in front of it."""
+    inward, left, branch = collections.Counter(), collections.Counter(), set()
+    for e in edges:
+        if e["branch"] == "left":
+            left[key(e["from"])] += e["executions"]
+        else:
+            inward[key(e["to"])] += e["executions"]
+            branch.add(key(e["from"]))
+    behind = {(path, at + row["instruction_bytes"]): (path, at)
+              for (path, at), row in insns.items()}
+    wrong = []
+    for where, row in insns.items():
+        front = behind.get(where)
+        step = insns[front]["executions"] if front and front not in branch else 0
+        if row["executions"] != inward[where] + step - left[where]:
+            wrong.append((where, row["executions"], inward[where], step, left[where]))
+    check("Kirchhoff's law at %d instructions" % len(insns), not wrong, wrong[:5])
+
+
+def check_pairs():
+    naive = calls()
+    ours = {(key(p["site"]), key(p["target"]), p["branch"] == "call"): p["calls"]
+            for p in query("pairs") if p["site"] and p["target"]}
+    known = {k: n for k, n in ours.items() if k[0][0] in FILES.code and k[0][1] in
+             FILES.code[k[0][0]] and k[1][0] in FILES.code}
+    wrong = [(k, n, naive.get(k)) for k, n in known.items() if naive.get(k) != n]
+    check("%d pairs of call and target" % len(known), not wrong and len(known) > 20, wrong[:5])
+    more = [(k, n) for k, n in naive.items() if k[2] and k not in ours]
+    check("no direct call is missing", not more, more[:5])
+
+
+def check_sums(insns, edges):
+    report = json.loads(run("report", "--json", STORE))
+    info = json.loads(run("info", "--json", STORE))
+    total = report["instructions"]
+    check("instructions as in info", total == info["total"]["instructions"],
+          (total, info["total"]["instructions"]))
+    methods = query("methods")
+    for name, rows, value in (("instructions", insns.values(), lambda r: r["executions"]),
+                              ("functions", methods, lambda r: r["instructions"]),
+                              ("threads", report["thread_counts"], lambda r: r["instructions"]),
+                              ("processes", report["process_counts"], lambda r: r["instructions"]),
+                              ("contexts", query("contexts", "--min=0"),
+                               lambda r: r["instructions"]),
+                              ("blocks", query("blocks"),
+                               lambda r: r["executions"] * r["block_instructions"])):
+        n = sum(map(value, rows))
+        check("sum of %s" % name, n == total, (n, total))
+    n = sum(t["calls"] for t in report["thread_counts"])
+    called = sum(e["executions"] for e in edges if e["branch"] in ("call", "call-indirect"))
+    check("calls of threads", n == called, (n, called))
+    check("inclusive counts", all(f["inclusive_instructions"] <= total
+                                  for f in report["hot_functions"]))
+    size = {key(r["at"]): r for r in query("coverage", "--all")}
+    short = [k for k, r in size.items() if r["executed_bytes"] > r["function_bytes"]]
+    check("coverage: no function has more executed bytes than bytes", not short, short[:5])
+    check("coverage: executed functions", sum(r["executed_bytes"] > 0 for r in size.values()) ==
+          len(methods), (len(size), len(methods)))
+    check("coverage: instructions", sum(r["executed_instructions"] for r in size.values()) ==
+          sum(r["executions"] > 0 for r in insns.values()))
+
+
+def check_known(insns):
+    """Numbers that tests/programs/profile.c has by construction."""
+    methods = {r["at"]["function"]: r for r in query("methods", "--inclusive")}
+    for name, count in (("inner", 1000), ("outer", 1), ("even", 51), ("odd", 50), ("handler", 20),
+                        ("thread", 3), ("leaf", 303)):
+        check("calls of %s" % name, methods[name]["calls"] == count, methods[name]["calls"])
+    report = json.loads(run("report", "--json", STORE))
+    loops = {r["at"]["function"]: r for r in report["loops"] if r["at"]["function"]}
+    for name, entered, iterations in (("inner", 1000, 7000), ("outer", 1, 1000),
+                                      ("thread", 3, 300)):
+        loop = loops[name]
+        check("loop of %s" % name, (loop["entered"], loop["iterations"]) == (entered, iterations),
+              loop)
+    calls = {(c["caller"]["function"], c["callee"]["function"]): c["calls"]
+             for c in query("calls") if c["caller"] and c["callee"]}
+    for pair, count in ((("outer", "inner"), 1000), (("even", "odd"), 50), (("odd", "even"), 50),
+                        (("thread", "leaf"), 300)):
+        check("calls of %s by %s" % (pair[1], pair[0]), calls.get(pair) == count, calls.get(pair))
+    lines = collections.defaultdict(int)
+    for row in insns.values():
+        at = row["at"]
+        if at["file"] and at["file"].endswith("/profile.c"):
+            lines[at["line"]] = max(lines[at["line"]], row["executions"])
+    source = open([r["at"]["file"] for r in insns.values() if r["at"]["file"] and
+                   r["at"]["file"].endswith("/profile.c")][0]).read().splitlines()
+    for number, text in enumerate(source, 1):
+        found = re.search(r"/\* executed (\d+) \*/", text)
+        if found:
+            check("line %d" % number, lines[number] == int(found[1]), lines[number])
+
+
+def main():
+    rows = query("edges", "--annotate", "*")
+    insns = {key(r["at"]): r for r in rows}
+    check("each instruction has one row", len(insns) == len(rows), (len(insns), len(rows)))
+    edges = query("edges")
+    check_instructions(insns)
+    check_kirchhoff(insns, edges)
+    check_pairs()
+    check_sums(insns, edges)
+    if sys.argv[3:]:
+        check_known(insns)
+
+
+main()
+sys.exit(failed > 0)

@@ -1,0 +1,187 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# depctl report and the queries of profiles: counts compared with naive ones and with known ones,
+# the same rows from recordings that were made in other ways, damaged stores.
+. "$(dirname "$0")/lib.sh"
+need_depctl
+cd "$tmp" || exit 1
+
+# recorded STORE OPTION... -- COMMAND...
+recorded() {
+	local store=$1
+	shift
+	clean timeout 60 "$DEPCTL" record -q --alone -o "$store" "$@" >out 2>err </dev/null &&
+		return
+	fail "recording $store: $(tail -n 1 err)"
+	return 1
+}
+
+# compared NAME STORE [known]
+compared() {
+	local name=$1
+	shift
+	timeout 120 /usr/bin/python3 "$tests/profiles.py" "$DEPCTL" "$@" >checks 2>why
+	status=$?
+	while read -r word text; do
+		case $word in
+		ok) pass "$name: $text" ;;
+		FAIL) fail "$name: $text" ;;
+		esac
+	done <checks
+	[ $status -le 1 ] && [ ! -s why ] || fail "$name: status $status: $(tail -n 1 why)"
+}
+
+cp "$tests/programs/profile.c" .
+if gcc -g -O1 -pthread -fno-optimize-sibling-calls -o profile profile.c; then
+	recorded profile.dep -- ./profile && compared profile profile.dep known
+else
+	fail "compiling profile.c"
+fi
+
+# ---- programs ----
+text 40000 >words
+recorded gzip.dep -- gzip -kc words && compared gzip gzip.dep
+recorded perl.dep -- perl -e 'my %h; $h{$_ % 7} .= $_ for 1..300; print join(",", sort %h)' &&
+	compared perl perl.dep
+
+# ---- the same rows ----
+cat >same.c <<'END'
+#include <string.h>
+static volatile int n = 500;
+int main(void)
+{
+	char text[64] = "";
+	int i, sum = 0;
+
+	for (i = 0; i < n; i++) {
+		text[i % 60] = 'a' + i % 26;
+		if (i % 3)
+			sum += strlen(text);
+		if (i % 5 == 2)
+			sum ^= text[i % 7];
+	}
+	return sum & 1;
+}
+END
+gcc -g -O1 -fno-builtin -static -o same same.c
+# rows STORE: all rows that are keyed by code alone
+rows() {
+	local kind
+	for kind in edges blocks pairs calls methods coverage; do
+		"$DEPCTL" query $kind --csv "$1" || echo "$kind failed"
+	done
+	"$DEPCTL" query contexts --min=0 --csv "$1"
+	"$DEPCTL" query edges --annotate '*' --csv "$1"
+}
+recorded_same() {
+	recorded "$1" --no-aslr "${@:2}" -- ./same && return
+	# The program's own status is 0 or 1.
+	[ -e "$1/manifest.json" ]
+}
+if recorded_same first.dep; then
+	rows first.dep >first
+	[ "$(wc -l <first)" -gt 100 ] && pass "there are rows" || fail "$(wc -l <first) rows"
+	for how in --strict --self-check --ring-size=64K --no-functions --keep-translations; do
+		rm -rf other.dep
+		recorded_same other.dep $how || continue
+		rows other.dep >other
+		if cmp -s first other; then
+			pass "the same rows with $how"
+		else
+			fail "$how: $(diff first other | head -n 3 | tr '\n' '|')"
+		fi
+	done
+	for jobs in 1 3; do
+		"$DEPCTL" query edges --csv --jobs=$jobs profile.dep >one
+		"$DEPCTL" query edges --csv profile.dep >two
+		if cmp -s one two; then pass "--jobs=$jobs"; else fail "--jobs=$jobs"; fi
+	done
+fi
+
+# ---- selections ----
+main=$("$DEPCTL" ls --json profile.dep | grep -o '"tid":[0-9]*' | head -n 1 | cut -d : -f 2)
+# instructions OPTION...: the sum of all functions
+instructions() {
+	"$DEPCTL" query methods --csv "$@" profile.dep |
+		awk -F, 'NR > 1 { n += $2 } END { print n + 0 }'
+}
+all=$(instructions)
+sum=0
+for serial in $("$DEPCTL" ls --json profile.dep | grep -o '"thread":[0-9]*' | cut -d : -f 2); do
+	tid=$("$DEPCTL" ls --json profile.dep | grep -o "\"thread\":$serial,\"tid\":[0-9]*" |
+		cut -d : -f 3)
+	sum=$((sum + $(instructions --thread="$tid")))
+done
+is "the threads have all instructions" "$sum" "$all"
+sum=0
+for serial in $("$DEPCTL" ls --json profile.dep | grep -o '"process":[0-9]*,"pid"' |
+	tr -dc '0-9\n'); do
+	sum=$((sum + $(instructions --process="$serial")))
+done
+is "the processes have all instructions" "$sum" "$all"
+is "nothing is recorded after a day" "$(instructions --from=24h)" 0
+is "all is recorded within a day" "$(instructions --to=24h)" "$all"
+is "--top" "$("$DEPCTL" query methods --top=3 --csv profile.dep | wc -l)" 4
+is "--function" "$("$DEPCTL" query methods --function='inn?r' --csv profile.dep | wc -l)" 2
+is "text ends with complete" "$("$DEPCTL" query methods profile.dep | tail -n 1)" "complete: yes"
+"$DEPCTL" query edges --thread="$((main + 100000))" profile.dep >out 2>err
+is "no such thread" "$?" 1
+"$DEPCTL" query edges --annotate=no_such_function profile.dep >out 2>err
+is "no such function" "$?" 1
+
+# ---- the report ----
+"$DEPCTL" report profile.dep >report 2>err || fail "report: $(head -n 1 err)"
+is "the report fits 100 columns" "$(awk 'length > 100' report | wc -l)" 0
+[ "$(wc -l <report)" -le 50 ] && pass "the report fits a screen" || fail "$(wc -l <report) lines"
+for part in '^complete: yes$' FUNCTIONS LOOPS PROCESSES THREADS TIME NEXT; do
+	grep -q "$part" report && pass "report: $part" || fail "report: no $part"
+done
+# Each command that the report gives works.
+sed -n '/^NEXT/,$ s/^  .* depctl /depctl /p' report >next
+is "the report names commands" "$(($(wc -l <next) >= 4))" 1
+while read -r command; do
+	if eval "${command/#depctl/\"\$DEPCTL\"}" >out 2>err && [ -s out ]; then
+		pass "$command"
+	else
+		fail "$command: $(head -n 1 err)"
+	fi
+done <next
+recorded both.dep --report -- ./profile
+grep -q '^FUNCTIONS' err && pass "record --report" || fail "record --report: $(head -n 3 err)"
+
+# ---- damaged stores ----
+size=$(stat -c %s perl.dep/segments.000)
+# damaged NAME FILE COMMAND...: COMMAND changes FILE of a copy.  What is printed is called
+# incomplete, or it is what the store had before: values of references are not read.
+damaged() {
+	local name=$1 file=$2
+	shift 2
+	rm -rf bad.dep
+	cp -r perl.dep bad.dep
+	"$@" "bad.dep/$file"
+	for command in report "query methods" "query edges" "query coverage"; do
+		timeout 60 "$DEPCTL" $command bad.dep >out 2>err
+		status=$?
+		if [ $status -eq 1 ] && { grep -q '^complete: no: ' out || [ -s err ]; }; then
+			pass "$name: $command"
+		elif [ $status -eq 0 ] && [ -n "$harmless" ] && "$DEPCTL" $command perl.dep |
+			sed 's/perl\.dep/bad.dep/' | cmp -s - out; then
+			pass "$name: $command has no damage"
+		else
+			fail "$name: $command: status $status: $(tail -n 1 out)"
+		fi
+	done
+}
+# Values of references are in the middle of the file, control flow behind the segment's header.
+zeros() {
+	dd if=/dev/zero of="$1" bs=512 seek="$at" count=2 conv=notrunc status=none
+}
+harmless=
+damaged "truncated" segments.000 truncate -s $((size * 2 / 3))
+damaged "no code" fragments truncate -s 0
+at=1
+damaged "zeros in the control flow" segments.000 zeros
+harmless=1
+at=$((size / 512 / 2))
+damaged "zeros in the middle" segments.000 zeros
+finish
