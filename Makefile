@@ -212,8 +212,8 @@ $(B)/tests/test_delta: $(call unit_obj,test_delta) $(B)/libdep.a
 $(B)/tests/test_fold: $(call unit_obj,test_fold fold_store stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_fold_random: $(call unit_obj,test_fold_random fold_store stream stream_frag) \
 			   $(B)/libdep.a
-$(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files \
-				test_symbols_odd sym_run) $(B)/libdep.a
+$(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files test_symbols_code \
+				test_symbols_starts test_symbols_odd sym_run sym_code) $(B)/libdep.a
 $(B)/tests/test_write_queue: $(call unit_obj,test_write_queue stream stream_frag fixed_random) \
 			   $(B)/libdep.a
 window_obj := $(B)/host/libdep/collect/window.o $(B)/host/libdep/collect/kept_chunk.o \
