@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Write a file under a temporary name, and rename it when it is complete.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/depctl/depctl.h"
+#include "save.h"
+
+static int cannot(const char *path)
+{
+	warn("cannot write %s: %s", path, strerror(errno));
+	return 1;
+}
+
+/* Make the temporary file in the directory of s->path, with the permissions that open() would give. */
+static int open_temporary(struct save *s)
+{
+	const char *name = base_name(s->path);
+	mode_t mask = umask(0);
+
+	umask(mask);
+	if (asprintf(&s->temporary, "%.*s.%s.XXXXXX", (int)(name - s->path), s->path, name) < 0) {
+		s->temporary = NULL;
+		errno = ENOMEM;
+		return cannot(s->path);
+	}
+	s->fd = mkostemp(s->temporary, O_CLOEXEC);
+	if (s->fd < 0 || fchmod(s->fd, 0666 & ~mask))
+		return cannot(s->path);
+	return 0;
+}
+
+int save_begin(struct save *s, const char *path)
+{
+	struct stat st;
+	int status = 1;
+
+	*s = (struct save){ .fd = STDOUT_FILENO };
+	if (!path)
+		return 0;
+	if (!stat(path, &st)) {
+		if (!S_ISREG(st.st_mode)) {
+			s->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+			return s->fd < 0 ? cannot(path) : 0;
+		}
+		s->path = realpath(path, NULL);
+	} else if (!lstat(path, &st)) {
+		warn("cannot write %s: it is a symbolic link to a file that does not exist", path);
+		return 1;
+	} else {
+		s->path = strdup(path);
+	}
+	if (s->path)
+		status = open_temporary(s);
+	else
+		cannot(path);
+	if (status)
+		save_end(s, 1);
+	return status;
+}
+
+int save_end(struct save *s, int failed)
+{
+	if (s->fd > STDERR_FILENO && close(s->fd) && !failed)
+		failed = cannot(s->path ? s->path : "the output");
+	if (s->temporary) {
+		if (!failed && rename(s->temporary, s->path))
+			failed = cannot(s->path);
+		if (failed)
+			unlink(s->temporary);
+	}
+	free(s->temporary);
+	free(s->path);
+	*s = (struct save){ .fd = -1 };
+	return failed;
+}
