@@ -151,7 +151,7 @@ $(B)/libdep.so: $(LIB_OBJ) $(B)/engine_image.o libdep/libdep.map
 
 $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 	$(call msg,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(SANFLAGS) -o $@ $^ $(HOSTLIBS) $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(SANFLAGS) -o $@ $^ $(HOSTLIBS) $(LIBS) -lz
 
 # ---- tests ----
 

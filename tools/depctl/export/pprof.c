@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * pprof's format (profile.proto), compressed by gzip.
+ *
+ * Each context of a thread is a sample with three values.  Its stack begins with the entry of its
+ * function, for all instructions that the function executed there; then come call sites.  What
+ * is referred to by number, such as locations and strings, follows the samples, in the order of
+ * its numbers.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tools/depctl/depctl.h"
+#include "tools/depctl/common/numbering.h"
+#include "gzip.h"
+#include "lines.h"
+#include "names.h"
+#include "proto.h"
+
+/* Fields of the messages in profile.proto. */
+enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION,
+       PROFILE_FUNCTION, PROFILE_STRING, PROFILE_TIME_NANOS = 9, PROFILE_COMMENT = 13,
+       PROFILE_DEFAULT_TYPE };
+enum { TYPE_TYPE = 1, TYPE_UNIT };
+enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
+enum { LABEL_KEY = 1, LABEL_STRING, LABEL_NUMBER };
+enum { MAPPING_ID = 1, MAPPING_START, MAPPING_LIMIT, MAPPING_OFFSET, MAPPING_FILE,
+       MAPPING_BUILD_ID, MAPPING_HAS_FUNCTIONS };
+enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
+enum { LINE_FUNCTION = 1, LINE_LINE };
+enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_START_LINE };
+
+/* An instruction of a function.  Without @pc: frames that were left out. */
+struct place {
+	uint64_t pc;
+	uint32_t image, function;
+};
+
+struct pprof {
+	struct export *x;
+	struct gzip gzip;
+	struct lines lines;
+	struct numbering strings, places;
+	struct proto top, sub, inner;	/* reused for each message */
+	uint32_t *depth, *outer;	/* by context, see find_depths() */
+	bool failed;
+};
+
+static uint64_t string(struct pprof *p, const char *s)
+{
+	uint32_t n = number_of(&p->strings, s, strlen(s));
+
+	p->failed |= n == NUMBERING_FULL;
+	return n;
+}
+
+static uint64_t location(struct pprof *p, uint64_t pc, uint32_t image, uint32_t function)
+{
+	struct place place = { pc, image, function };
+	uint32_t n = number_of(&p->places, &place, sizeof(place));
+
+	p->failed |= n == NUMBERING_FULL;
+	return n + 1ull;
+}
+
+/* Write p->sub as field @field of the profile. */
+static void put(struct pprof *p, unsigned int field)
+{
+	proto_clear(&p->top);
+	proto_message(&p->top, field, &p->sub);
+	p->failed |= p->top.failed;
+	gzip_put(&p->gzip, p->top.data, p->top.size);
+	proto_clear(&p->sub);
+}
+
+static void put_inner(struct pprof *p, unsigned int field)
+{
+	proto_message(&p->sub, field, &p->inner);
+	proto_clear(&p->inner);
+}
+
+/* ---- samples ---- */
+
+/* Find for each context its depth, and the context above it whose depth is EXPORT_FRAMES / 2. */
+static bool find_depths(struct pprof *p)
+{
+	const struct dep_contexts *c = p->x->l.contexts;
+	uint32_t i, above;
+
+	p->depth = calloc(c->ncontexts + 1, sizeof(*p->depth));
+	p->outer = calloc(c->ncontexts + 1, sizeof(*p->outer));
+	if (!p->depth || !p->outer)
+		return false;
+	for (i = 1; i < c->ncontexts; i++) {
+		above = c->context[i].parent;
+		p->depth[i] = p->depth[above] + 1;
+		p->outer[i] = p->depth[i] <= EXPORT_FRAMES / 2 ? i : p->outer[above];
+	}
+	return true;
+}
+
+/* Put the locations of a stack into p->inner, the innermost first. */
+static void put_stack(struct pprof *p, uint32_t context)
+{
+	const struct dep_contexts *c = p->x->l.contexts;
+	const struct dep_context *at = &c->context[context], *above;
+	uint32_t f = functions_of(p->x->l.functions, context), outer = p->outer[context];
+	uint32_t cut = p->depth[context] > EXPORT_FRAMES ? EXPORT_FRAMES / 2 : UINT32_MAX;
+
+	proto_varint(&p->inner, location(p, at->pc, at->image, f));
+	for (; at->parent; at = above, cut--) {
+		if (!cut) {
+			proto_varint(&p->inner, location(p, 0, 0, NO_FUNCTION));
+			at = &c->context[outer];
+		}
+		above = &c->context[at->parent];
+		f = functions_of(p->x->l.functions, at->parent);
+		if (at->site)
+			proto_varint(&p->inner, location(p, at->site, at->site_image, f));
+		else
+			proto_varint(&p->inner, location(p, above->pc, above->image, f));
+	}
+}
+
+static void put_label(struct pprof *p, const char *key, const char *text, uint64_t number)
+{
+	proto_number(&p->inner, LABEL_KEY, string(p, key));
+	if (text)
+		proto_number(&p->inner, LABEL_STRING, string(p, text));
+	else
+		proto_number(&p->inner, LABEL_NUMBER, number);
+	put_inner(p, SAMPLE_LABEL);
+}
+
+static void put_sample(struct pprof *p, const struct dep_context_share *s)
+{
+	const struct dep_thread *t = thread_of(p->x->l.store, s->thread);
+	uint32_t process = p->x->l.contexts->context[s->context].process;
+	const struct dep_process *of = process_of(p->x->l.store, process);
+
+	put_stack(p, s->context);
+	put_inner(p, SAMPLE_LOCATION);
+	proto_varint(&p->inner, s->insns);
+	proto_varint(&p->inner, s->refs);
+	proto_varint(&p->inner, s->calls);
+	put_inner(p, SAMPLE_VALUE);
+	if (t)
+		put_label(p, "thread", NULL, t->tid);
+	if (of) {
+		put_label(p, "process", NULL, of->pid);
+		put_label(p, "program", export_program(p->x, process), 0);
+	}
+	put(p, PROFILE_SAMPLE);
+}
+
+static void put_samples(struct pprof *p)
+{
+	const struct export *x = p->x;
+	const struct dep_contexts *c = x->l.contexts;
+	const struct dep_context_share *s;
+	size_t i;
+
+	for (i = 0; i < c->nshares && !p->failed; i++) {
+		s = &c->share[i];
+		if (!s->context || (!s->insns && !s->calls))
+			continue;
+		if (x->thread ? s->thread != x->thread :
+		    x->process && c->context[s->context].process != x->process)
+			continue;
+		if (export_chosen(x, functions_of(x->l.functions, s->context)))
+			put_sample(p, s);
+	}
+}
+
+/* ---- what samples refer to ---- */
+
+static void put_type(struct pprof *p, const char *type)
+{
+	proto_number(&p->sub, TYPE_TYPE, string(p, type));
+	proto_number(&p->sub, TYPE_UNIT, string(p, "count"));
+	put(p, PROFILE_SAMPLE_TYPE);
+}
+
+static void put_mappings(struct pprof *p)
+{
+	const struct dep_module *m;
+	size_t i, n = dep_store_modules(p->x->l.store, &m);
+
+	for (i = 0; i < n; i++) {
+		proto_number(&p->sub, MAPPING_ID, i + 1);
+		proto_number(&p->sub, MAPPING_START, m[i].start);
+		proto_number(&p->sub, MAPPING_LIMIT, m[i].end);
+		proto_number(&p->sub, MAPPING_OFFSET, m[i].offset);
+		proto_number(&p->sub, MAPPING_FILE, string(p, m[i].path));
+		proto_number(&p->sub, MAPPING_BUILD_ID, string(p, m[i].build_id));
+		proto_number(&p->sub, MAPPING_HAS_FUNCTIONS, 1);
+		put(p, PROFILE_MAPPING);
+	}
+}
+
+/* The number of NO_FUNCTION is that of functions + 1, and of frames left out, + 2. */
+static void put_locations(struct pprof *p)
+{
+	const struct dep_file_line *line;
+	struct place place;
+	uint64_t id;
+	uint32_t i;
+
+	for (i = 0; i < p->places.n; i++) {
+		memcpy(&place, number_key(&p->places, i), sizeof(place));
+		id = place.function == NO_FUNCTION ? p->x->l.nfunctions + 1 + !place.pc :
+		     place.function + 1ull;
+		line = lines_at(&p->lines, place.image, place.pc);
+		proto_number(&p->sub, LOCATION_ID, i + 1ull);
+		proto_number(&p->sub, LOCATION_MAPPING, place.image);
+		proto_number(&p->sub, LOCATION_ADDRESS, place.pc);
+		proto_number(&p->inner, LINE_FUNCTION, id);
+		proto_number(&p->inner, LINE_LINE, line ? line->line : 0);
+		put_inner(p, LOCATION_LINE);
+		put(p, PROFILE_LOCATION);
+	}
+}
+
+static void put_function(struct pprof *p, uint64_t id, const char *name, const struct function *f)
+{
+	proto_number(&p->sub, FUNCTION_ID, id);
+	proto_number(&p->sub, FUNCTION_NAME, string(p, name));
+	proto_number(&p->sub, FUNCTION_SYSTEM_NAME, string(p, f && f->symbol ? f->symbol : name));
+	if (f && f->file) {
+		proto_number(&p->sub, FUNCTION_FILE, string(p, f->file));
+		proto_number(&p->sub, FUNCTION_START_LINE, f->line);
+	}
+	put(p, PROFILE_FUNCTION);
+}
+
+static void put_functions(struct pprof *p)
+{
+	const struct export *x = p->x;
+	const char *stub, *name;
+	char text[2048];
+	size_t i;
+
+	for (i = 0; i < x->l.nfunctions; i++) {
+		name = export_name(x, (uint32_t)i, &stub);
+		if (*stub) {
+			snprintf(text, sizeof(text), "%s%s", name, stub);
+			name = text;
+		}
+		put_function(p, i + 1, name, &x->l.function[i]);
+	}
+	put_function(p, i + 1, "[unknown]", NULL);
+	put_function(p, i + 2, EXPORT_LEFT_OUT, NULL);
+}
+
+static void put_strings(struct pprof *p)
+{
+	const char *next;
+	uint32_t i;
+
+	for (i = 0; i < p->strings.n; i++) {
+		next = number_key(&p->strings, i);
+		proto_clear(&p->top);
+		proto_bytes(&p->top, PROFILE_STRING, next, p->strings.key[i].size);
+		p->failed |= p->top.failed;
+		gzip_put(&p->gzip, p->top.data, p->top.size);
+	}
+}
+
+static void put_profile(struct pprof *p)
+{
+	const struct dep_meta *meta = dep_store_meta(p->x->l.store);
+	char *command = quote_command(meta->argc, meta->argv);
+
+	string(p, "");	/* number 0 must be the empty string */
+	put_type(p, "instructions");
+	put_type(p, "references");
+	put_type(p, "calls");
+	put_samples(p);
+	put_mappings(p);
+	put_locations(p);
+	put_functions(p);
+	proto_clear(&p->top);
+	proto_number(&p->top, PROFILE_TIME_NANOS, meta->start_realtime_ns);
+	proto_number(&p->top, PROFILE_COMMENT, string(p, command ? command : "?"));
+	proto_number(&p->top, PROFILE_DEFAULT_TYPE, string(p, "instructions"));
+	p->failed |= p->top.failed;
+	gzip_put(&p->gzip, p->top.data, p->top.size);
+	put_strings(p);
+	free(command);
+}
+
+int export_pprof(struct export *x)
+{
+	struct pprof p = { .x = x };
+
+	if (gzip_begin(&p.gzip, &x->out))
+		return 1;
+	if (lines_begin(&p.lines, x->l.store, x->l.symbols) || !find_depths(&p))
+		p.failed = true;
+	else
+		put_profile(&p);
+	gzip_end(&p.gzip);
+	lines_end(&p.lines);
+	numbering_free(&p.strings);
+	numbering_free(&p.places);
+	free(p.depth);
+	free(p.outer);
+	proto_free(&p.top);
+	proto_free(&p.sub);
+	proto_free(&p.inner);
+	if (p.failed)
+		warn("out of memory");
+	return p.failed;
+}
