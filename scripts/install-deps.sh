@@ -11,12 +11,12 @@ set -eu
 
 packages="gcc make binutils libc6-dev libzydis-dev libzstd-dev liblz4-dev libxxhash-dev
 	libsqlite3-dev libcjson-dev libelf-dev libdw-dev liburing-dev libbpf-dev libsystemd-dev
-	bpftool clang llvm"
+	zlib1g-dev bpftool clang llvm"
 tests="g++ libcmocka-dev libclang-rt-14-dev python3 strace pkg-config procps util-linux
 	gawk mawk perl gzip bzip2 xz-utils zstd pigz sqlite3 luajit lua5.4 povray redis-server redis-tools
 	libpython3.11-testsuite bc cppcheck python3-prometheus-client python3-jsonschema valgrind
 	libomp-dev libcap2-bin sudo iputils-ping gdb jq nginx-light memcached postgresql
-	postgresql-client stress-ng"
+	postgresql-client stress-ng lcov protobuf-compiler golang-1.19-go autofdo bolt-16"
 
 long="libevent-dev libbz2-dev bzip2 python3-sphinx nodejs openjdk-17-jdk-headless"
 
@@ -64,13 +64,24 @@ fetch_promtool() {
 	rm -r "$dir"
 }
 
+# The schema of speedscope's files, of the npm package; without npm its test is skipped.
+fetch_speedscope() {
+	out=$(dirname "$0")/../build/npm
+	[ ! -e "$out/node_modules/speedscope" ] && command -v npm >/dev/null || return 0
+	mkdir -p "$out"
+	npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$out" \
+		speedscope@1.25.0 >/dev/null ||
+		echo "install-deps.sh: npm has no speedscope; the test of its schema is skipped" >&2
+	chown -R --reference="$out/../.." "$out"
+}
+
 with_vm=
-with_promtool=
+with_fetched=
 for arg; do
 	case $arg in
 	--test)
 		packages="$packages $tests"
-		with_promtool=1
+		with_fetched=1
 		;;
 	--long)
 		packages="$packages $long"
@@ -99,7 +110,8 @@ for p in $packages; do
 done
 if [ -z "$missing" ]; then
 	[ -z "$with_vm" ] || fetch_image
-	[ -z "$with_promtool" ] || fetch_promtool
+	[ -z "$with_fetched" ] || fetch_promtool
+	[ -z "$with_fetched" ] || fetch_speedscope
 	exit 0
 fi
 if [ "$(id -u)" != 0 ]; then
@@ -119,4 +131,5 @@ apt-get update -q
 # Not recommended ones: redis would not need them, povray would fetch a desktop.
 apt-get install -q -y --no-install-recommends $missing
 [ -z "$with_vm" ] || fetch_image
-[ -z "$with_promtool" ] || fetch_promtool
+[ -z "$with_fetched" ] || fetch_promtool
+[ -z "$with_fetched" ] || fetch_speedscope

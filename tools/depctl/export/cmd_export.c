@@ -20,6 +20,14 @@ static const struct export_format formats[] = {
 	  LOAD_CONTEXTS, true, false, export_speedscope },
 	{ "pprof", "stacks, compressed: go tool pprof",
 	  LOAD_CONTEXTS, false, true, export_pprof },
+	{ "lcov", "counts of source lines: lcov, genhtml",
+	  LOAD_PROFILE, false, false, export_lcov },
+	{ "drcov", "executed basic blocks: Lighthouse, Cutter",
+	  LOAD_PROFILE, false, true, export_drcov },
+	{ "bolt", "branches of one program: perf2bolt -pa",
+	  LOAD_PROFILE, false, false, export_bolt },
+	{ "autofdo", "ranges and branches of one program: create_llvm_prof, create_gcov",
+	  LOAD_PROFILE, false, false, export_autofdo },
 };
 
 #define NFORMATS (sizeof(formats) / sizeof(formats[0]))

@@ -45,5 +45,9 @@ int export_callgrind(struct export *x);
 int export_folded(struct export *x);
 int export_speedscope(struct export *x);
 int export_pprof(struct export *x);
+int export_lcov(struct export *x);
+int export_drcov(struct export *x);
+int export_bolt(struct export *x);
+int export_autofdo(struct export *x);
 
 #endif
