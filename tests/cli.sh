@@ -113,8 +113,8 @@ expect 2 "" "has no option '--json'" "$depctl" query --json
 [ ! -x "$(dirname "$depctl")/depd" ] ||
 	expect 0 "^depd [0-9]+\.[0-9]+" "" "$(dirname "$depctl")/depd" --version
 expect 2 "" "has no command 'frobnicate'" "$depctl" help frobnicate
-for c in record attach detach ls info dump report where verify module status sessions stop metrics \
-	policy; do
+for c in record attach detach ls info dump report export diff where verify module status sessions \
+	stop metrics policy; do
 	expect 0 "Usage: depctl $c" "" "$depctl" $c --help
 	expect 0 "Usage: depctl $c" "" "$depctl" $c -h
 	expect 0 "Usage: depctl $c" "" "$depctl" help $c
@@ -471,8 +471,8 @@ options() {
 }
 
 for command in attach detach ls info dump report "query races" "query methods" "query calls" \
-	"query pairs" "query contexts" "query edges" "query blocks" "query coverage" where verify module status sessions \
-	top stop metrics "policy check" "record --races"; do
+	"query pairs" "query contexts" "query edges" "query blocks" "query coverage" export diff \
+	where verify module status sessions top stop metrics "policy check" "record --races"; do
 	# shellcheck disable=SC2086
 	completed $command -- | tr -d = | sort >out
 	# shellcheck disable=SC2086
@@ -492,6 +492,10 @@ completed record --on-full = w >out
 check "completion of --on-full" grep -qx wait out
 completed query r >out
 check "completion of a query" grep -qx races out
+completed export call >out
+check "completion of a format" grep -qx callgrind out
+completed export --weight = c >out
+check "completion of --weight" grep -qx calls out
 completed query races --print-suppressions = t >out
 check "completion of an argument" grep -qx tsan out
 completed record --share = roo >out

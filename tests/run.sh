@@ -191,6 +191,8 @@ start_background
 suite cli 300 bash tests/cli.sh "$DEPCTL" "$BUILD/tests/make_store"
 suite json 300 bash tests/json.sh
 suite where 300 sh tests/where.sh
+suite export 300 bash tests/export.sh
+suite diff 300 bash tests/diff.sh
 suite profiles 600 bash tests/profiles.sh
 suite metrics 300 bash tests/metrics.sh
 suite display 300 bash tests/display.sh

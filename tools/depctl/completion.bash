@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # bash completion for depctl(1)
 
-_depctl_commands="record attach detach pause resume snapshot ls info dump report query where verify
-	module status sessions top stop metrics policy"
+_depctl_commands="record attach detach pause resume snapshot ls info dump report query export diff
+	where verify module status sessions top stop metrics policy"
 
 # Complete the name of a store, or of a directory that may contain stores.
 _depctl_store()
@@ -41,6 +41,12 @@ _depctl_profile_options()
 	coverage) echo --all --files ;;
 	esac
 	echo --function= --process= --thread= --from= --to= --top= --json --csv --jobs= --help
+}
+
+# Print the formats that the help of `depctl export' lists.
+_depctl_formats()
+{
+	depctl export --help 2>/dev/null | sed -n '/^Formats:/,$s/^  \([a-z-]*\) .*/\1/p'
 }
 
 # Print the numbers of depd's sessions that have not ended.
@@ -224,6 +230,14 @@ _depctl()
 		fi
 		;;
 	report) options="--process= --thread= --from= --to= --top= --json --jobs= --help" ;;
+	export)
+		if [ "$COMP_CWORD" = 2 ] && [[ $cur != -* ]]; then
+			mapfile -t COMPREPLY < <(compgen -W "$(_depctl_formats)" -- "$cur")
+			return
+		fi
+		options="--output= --weight= --process= --thread= --function= --module= --jobs= --help"
+		;;
+	diff) options="--contexts --threshold= --top= --json --jobs= --help" ;;
 	where) options="--process= --time= --json --help" ;;
 	verify) options="--quiet --json --jobs --rebuild --help" ;;
 	module) options="--json --help" ;;
@@ -252,6 +266,15 @@ _depctl()
 		;;
 	--session)
 		mapfile -t COMPREPLY < <(compgen -W "$(_depctl_sessions)" -- "$cur")
+		return
+		;;
+	-o | --output)
+		compopt -o filenames
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--weight)
+		mapfile -t COMPREPLY < <(compgen -W "instructions calls" -- "$cur")
 		return
 		;;
 	-t | --thread)

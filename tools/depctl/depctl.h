@@ -58,6 +58,7 @@ int cmd_dump(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_query(int argc, char **argv);
 int cmd_export(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
 int cmd_where(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 int cmd_module(int argc, char **argv);

@@ -22,6 +22,7 @@ static const struct command commands[] = {
 	{ "report", cmd_report, "show where a recorded program executed its instructions" },
 	{ "query", cmd_query, "ask a question about a store: data races, calls, counts" },
 	{ "export", cmd_export, "write a profile for callgrind_annotate, pprof, lcov and others" },
+	{ "diff", cmd_diff, "compare what two recordings executed, function by function" },
 	{ "where", cmd_where, "name the function and line, or the variable, at an address" },
 	{ "verify", cmd_verify, "check that a store is complete and intact" },
 	{ "module", cmd_module, "show the kernel module and its sessions" },

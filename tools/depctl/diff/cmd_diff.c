@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * depctl diff: functions and contexts whose counts differ between two stores.
+ *
+ * The exit status is that of diff(1), so that a script can tell a change from an error.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/depctl/depctl.h"
+#include "diff.h"
+
+#define EXIT_TROUBLE	2	/* as EXIT_USAGE */
+#define TOP		40u	/* rows of text by default */
+
+enum { OPT_CONTEXTS = 512, OPT_THRESHOLD, OPT_TOP };
+
+struct arguments {
+	struct diff *d;
+	struct diff_options o;
+	unsigned int jobs, stores;
+};
+
+static const struct argp_option options[] = {
+	{ "contexts", OPT_CONTEXTS, NULL, 0, "Compare calling contexts instead of functions", 1 },
+	{ "threshold", OPT_THRESHOLD, "N[%]", 0, "Ignore changes of at most N instructions, or N % "
+	  "of all instructions of the first store", 1 },
+	{ "top", OPT_TOP, "N", 0, "Print the N largest changes (default: 40; 0: all)", 1 },
+	{ "json", OPT_JSON, NULL, 0, "Print one JSON object per line", 2 },
+	{ "jobs", 'j', "N", 0, "Count with N threads (default: one per processor)", 2 },
+	{ 0 }
+};
+
+static void parse_threshold(struct argp_state *state, struct diff_options *o, const char *s)
+{
+	char *end;
+	double share;
+
+	if (s[strspn(s, "0123456789.")] != '%') {
+		o->threshold = parse_number(state, "--threshold", s, 0, UINT64_MAX - 1);
+		return;
+	}
+	share = strtod(s, &end);
+	if (!isdigit((unsigned char)*s) || end[0] != '%' || end[1] || share < 0 || share > 100)
+		argp_error(state, "--threshold must be a number, or one from 0 to 100 with %%, not "
+			   "'%s'", s);
+	o->threshold_share = share / 100;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case OPT_JSON:
+		a->o.json = true;
+		return 0;
+	case OPT_CONTEXTS:
+		a->o.contexts = true;
+		return 0;
+	case OPT_THRESHOLD:
+		parse_threshold(state, &a->o, arg);
+		return 0;
+	case OPT_TOP:
+		a->o.top = parse_number(state, "--top", arg, 0, UINT32_MAX);
+		return 0;
+	case 'j':
+		a->jobs = parse_number(state, "--jobs", arg, 1, 1024);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (a->stores == SIDES)
+			argp_error(state, "two stores at a time");
+		a->d->path[a->stores++] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (a->stores < SIDES)
+			argp_error(state, "which two stores?");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	options, parse, "STORE STORE",
+	"Print the functions whose exact counts differ between two stores, and their change of "
+	"instructions and calls.\v"
+	"Exit status: 0: nothing differs; 1: something does; 2: an error, or nothing differs in "
+	"what was recorded, but data is missing.", NULL, NULL, NULL
+};
+
+/* Return: true if data of a store is missing. */
+static bool tell_loss(const struct diff *d)
+{
+	char loss[LOAD_TEXT];
+	bool any = false;
+	unsigned int side;
+
+	for (side = 0; side < SIDES; side++) {
+		if (!load_loss(&d->l[side], loss))
+			continue;
+		warn("the counts of %s are incomplete: %s", d->path[side], loss);
+		any = true;
+	}
+	return any;
+}
+
+int cmd_diff(int argc, char **argv)
+{
+	struct diff d = { 0 };
+	struct arguments a = { .d = &d, .o.top = TOP };
+	unsigned int side, needs;
+	int status = EXIT_TROUBLE;
+
+	parse_args(&argp, argc, argv, 0, &a);
+	needs = LOAD_PROFILE | (a.o.contexts ? LOAD_CONTEXTS : 0);
+	for (side = 0; side < SIDES; side++)
+		if (load_open(&d.l[side], d.path[side]) ||
+		    load_profiles(&d.l[side], d.path[side], needs, a.jobs, 0, 0))
+			goto out;
+	if (diff_functions(&d) || (a.o.contexts && diff_contexts(&d)))
+		goto out;
+	status = diff_print(&d, &a.o);
+	for (side = 0; side < SIDES; side++)
+		load_messages(&d.l[side]);
+	if (tell_loss(&d) && !status)
+		status = EXIT_TROUBLE;
+out:
+	diff_free(&d);
+	return status;
+}
