@@ -87,7 +87,8 @@ for other in new named; do
 	lacks "$other: functions that only moved" " (compare|is_odd|is_even|kind|loops)$"
 done
 differ 1 --json old.dep new.dep
-has "JSON: a function that is new" '"function":"more".*"in_first":null,"in_second":\{"instructions":[0-9]'
+has "JSON: a function that is new" \
+	'"function":"more".*"in_first":null,"in_second":\{"instructions":[0-9]'
 has "JSON: code that changed" '"function":"fib",.*"code_changed":true,"in_first":\{.*"calls":465'
 has "JSON: the stores" '"in_first":\{"store":"old.dep","instructions":[0-9]+'
 if /usr/bin/python3 -c 'import jsonschema' 2>/dev/null; then

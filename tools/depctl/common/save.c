@@ -20,7 +20,7 @@ static int cannot(const char *path)
 	return 1;
 }
 
-/* Make the temporary file in the directory of s->path, with the permissions that open() would give. */
+/* Make the temporary file next to s->path, with the permissions that open() would give. */
 static int open_temporary(struct save *s)
 {
 	const char *name = base_name(s->path);
