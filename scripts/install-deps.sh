@@ -13,10 +13,10 @@ packages="gcc make binutils libc6-dev libzydis-dev libzstd-dev liblz4-dev libxxh
 	libsqlite3-dev libcjson-dev libelf-dev libdw-dev liburing-dev libbpf-dev libsystemd-dev
 	zlib1g-dev bpftool clang llvm"
 tests="g++ libcmocka-dev libclang-rt-14-dev python3 strace pkg-config procps util-linux
-	gawk mawk perl gzip bzip2 xz-utils zstd pigz sqlite3 luajit lua5.4 povray redis-server redis-tools
+	gawk mawk perl gzip bzip2 xz-utils zstd pigz sqlite3 luajit povray redis-server redis-tools
 	libpython3.11-testsuite bc cppcheck python3-prometheus-client python3-jsonschema valgrind
 	libomp-dev libcap2-bin sudo iputils-ping gdb jq nginx-light memcached postgresql
-	postgresql-client stress-ng lcov protobuf-compiler golang-1.19-go autofdo bolt-16"
+	postgresql-client stress-ng lua5.4 lcov protobuf-compiler golang-1.19-go autofdo bolt-16"
 
 long="libevent-dev libbz2-dev bzip2 python3-sphinx nodejs openjdk-17-jdk-headless"
 

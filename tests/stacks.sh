@@ -32,7 +32,7 @@ at_most() {
 	fi
 }
 
-# same NAME COMMAND...: the tree does not depend on where segments end, nor on how code is translated
+# same NAME COMMAND...: the tree does not depend on where segments end, nor on the translation
 same() {
 	name=$1
 	shift

@@ -272,13 +272,17 @@ static int entries_exits(void *part, const u32 *exit, size_t n, u64 next_pc)
 	const struct dep_moves *m = e->m;
 	const struct dep_exit_move *x;
 	size_t i;
+	u64 pc;
 
 	for (i = 0; i < n; i++) {
 		x = m->exit + exit[i];
-		if (x->op == DEP_OP_CALL || (x->op == DEP_OP_JUMP &&
-					     x->move.flags & DEP_MOVE_POINTER))
-			add_entry(e, x, i + 1 < n ? m->code->fragment[m->exit[exit[i + 1]].fragment].pc
-					      : next_pc);
+		if (x->op != DEP_OP_CALL && (x->op != DEP_OP_JUMP ||
+					     !(x->move.flags & DEP_MOVE_POINTER)))
+			continue;
+		pc = next_pc;
+		if (i + 1 < n)
+			pc = m->code->fragment[m->exit[exit[i + 1]].fragment].pc;
+		add_entry(e, x, pc);
 	}
 	return 0;
 }
@@ -317,42 +321,74 @@ static int no_gap(void *part, const struct dep_thread *thread)
 	return 0;
 }
 
-/* Mark the exits that reach an entry by a direct jump. */
-static void mark_jumps(struct dep_moves *m)
+/* Mark the steps that jump to entries. */
+static void mark_steps(struct dep_moves *m, u32 fragment)
 {
-	const struct dep_code *code = m->code;
-	const struct dep_code_exit *x;
-	struct dep_exit_move *to;
-	u32 i, k;
+	const struct dep_code_fragment *f = m->code->fragment + fragment;
+	const struct dep_step *step;
+	u32 k;
 	s64 n;
 
-	for (i = 0; i < code->nfragments; i++) {
-		n = find(m, m->family[i], code->fragment[i].pc);
-		m->entry[i] = m->entry[n >= 0 ? (u32)n : i];
-		for (k = code->fragment[i].first_step;
-		     k < code->fragment[i].first_step + code->fragment[i].nsteps; k++) {
-			if (code->step[k].branch != DEP_BRANCH_JUMP &&
-			    code->step[k].branch != DEP_BRANCH_COND)
-				continue;
-			n = dep_moves_find(m, i, code->step[k].target);
-			if (n >= 0 && m->entry[n])
-				m->step[k].flags |= DEP_MOVE_ENTRY;
-		}
+	for (k = f->first_step; k < f->first_step + f->nsteps; k++) {
+		step = m->code->step + k;
+		if (step->branch != DEP_BRANCH_JUMP && step->branch != DEP_BRANCH_COND)
+			continue;
+		n = dep_moves_find(m, fragment, step->target);
+		if (n >= 0 && m->entry[n])
+			m->step[k].flags |= DEP_MOVE_ENTRY;
 	}
-	for (i = 1; i < code->nexits; i++) {
-		x = code->exit + i;
-		to = m->exit + i;
-		for (k = 0; k + 1u < x->nsteps; k++)
-			if (code->step[code->fragment[x->fragment].first_step + k].branch ==
-			    DEP_BRANCH_JUMP &&
-			    m->step[code->fragment[x->fragment].first_step + k].flags & DEP_MOVE_ENTRY)
-				break;
-		if (k + 1u < x->nsteps)
-			to->op = DEP_OP_STEPS;
-		else if (x->nsteps && m->step[to->step].flags & DEP_MOVE_ENTRY &&
-			 (x->branch == DEP_BRANCH_JUMP ||
-			  (x->branch == DEP_BRANCH_COND && x->taken)))
+}
+
+/* Mark an exit that reaches an entry by a direct jump. */
+static void mark_exit(struct dep_moves *m, u32 number)
+{
+	const struct dep_code_exit *x = m->code->exit + number;
+	u32 first = m->code->fragment[x->fragment].first_step, k;
+	const struct dep_step *step = m->code->step + first;
+	const struct dep_move *move = m->step + first;
+	struct dep_exit_move *to = m->exit + number;
+
+	for (k = 0; k < x->nsteps; k++) {
+		if (!(move[k].flags & DEP_MOVE_ENTRY))
+			continue;
+		if (k + 1u == x->nsteps && (step[k].branch == DEP_BRANCH_JUMP || x->taken))
 			to->op = DEP_OP_TAIL;
+		else if (k + 1u < x->nsteps && step[k].branch == DEP_BRANCH_JUMP)
+			to->op = DEP_OP_STEPS;
+		if (to->op == DEP_OP_STEPS)
+			break;
+	}
+}
+
+static void mark_jumps(struct dep_moves *m)
+{
+	u32 i;
+	s64 n;
+
+	for (i = 0; i < m->code->nfragments; i++) {
+		n = find(m, m->family[i], m->code->fragment[i].pc);
+		m->entry[i] = m->entry[n >= 0 ? (u32)n : i];
+	}
+	for (i = 0; i < m->code->nfragments; i++)
+		mark_steps(m, i);
+	for (i = 1; i < m->code->nexits; i++)
+		mark_exit(m, i);
+}
+
+/* Targets of direct calls, except calls of the next instruction. */
+static void add_called(struct dep_moves *m, u32 fragment)
+{
+	const struct dep_code_fragment *f = m->code->fragment + fragment;
+	const struct dep_step *step = m->code->step + f->first_step;
+	u32 k;
+	s64 n;
+
+	for (k = 0; k < f->nsteps; k++) {
+		if (step[k].branch != DEP_BRANCH_CALL || step[k].target == step[k].next)
+			continue;
+		n = dep_moves_find(m, fragment, step[k].target);
+		if (n >= 0)
+			m->entry[n] = 1;
 	}
 }
 
@@ -364,23 +400,13 @@ int dep_moves_entries(struct dep_moves *m, unsigned int jobs)
 	};
 	const struct dep_fold_options options = { .jobs = jobs };
 	const struct dep_fold *folds[] = { &fold };
-	const struct dep_code *code = m->code;
 	void *selves[] = { m };
-	u32 i, k;
-	s64 n;
+	u32 i;
 	int err;
 
-	for (i = 0; i < code->nfragments; i++)
-		for (k = code->fragment[i].first_step;
-		     k < code->fragment[i].first_step + code->fragment[i].nsteps; k++) {
-			if (code->step[k].branch != DEP_BRANCH_CALL ||
-			    code->step[k].target == code->step[k].next)
-				continue;
-			n = dep_moves_find(m, i, code->step[k].target);
-			if (n >= 0)
-				m->entry[n] = 1;
-		}
-	err = dep_fold_run(m->store, code, folds, selves, 1, &options, NULL);
+	for (i = 0; i < m->code->nfragments; i++)
+		add_called(m, i);
+	err = dep_fold_run(m->store, m->code, folds, selves, 1, &options, NULL);
 	if (!err)
 		mark_jumps(m);
 	return err;

@@ -7,12 +7,17 @@
 #include "libdep/format/file/error.h"
 #include "tree.h"
 
+#define BY(member)						\
+	do {							\
+		if (a->member != b->member)			\
+			return a->member < b->member ? -1 : 1;	\
+	} while (0)
+
 static int order_nodes(const void *x, const void *y, void *arg)
 {
 	const struct dep_node *node = arg;
 	const struct dep_node *a = node + *(const u32 *)x, *b = node + *(const u32 *)y;
 
-#define BY(member) do { if (a->member != b->member) return a->member < b->member ? -1 : 1; } while (0)
 	BY(parent);
 	BY(process);
 	BY(site);

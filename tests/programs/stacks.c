@@ -125,7 +125,8 @@ static void leave_handlers(int flags, int count)
 static void siglongjmps(void)
 {
 	static char stack[65536];
-	stack_t alt = { .ss_sp = stack, .ss_size = sizeof(stack) }, none = { .ss_flags = SS_DISABLE };
+	stack_t alt = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	stack_t none = { .ss_flags = SS_DISABLE };
 	const char *count = getenv("COUNT");
 
 	tell(stack, sizeof(stack));

@@ -9,13 +9,12 @@
  * and the number of frames must be the same.  RANGES has lines "stack BEGIN END", in hexadecimal:
  * stacks that the program made, besides that of each thread.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "dep/profile.h"
 #include "dep/recover.h"
@@ -325,8 +324,8 @@ static int check_tree(const struct dep_contexts *c, uint64_t insns, uint64_t ref
 		times += c->time[i].insns;
 	free(last);
 	if (sum != insns || ref_sum != refs || shares != insns || times != insns)
-		printf("wrong: sums are %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 ", the profile has "
-		       "%" PRIu64 " %" PRIu64 "\n", sum, ref_sum, shares, times, insns, refs);
+		printf("wrong: sums are %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+		       ", not %" PRIu64 " %" PRIu64 "\n", sum, ref_sum, shares, times, insns, refs);
 	return !wrong && sum == insns && ref_sum == refs && shares == insns && times == insns;
 }
 
@@ -365,30 +364,33 @@ static void read_ranges(struct oracle *o, const char *name)
 	fclose(f);
 }
 
-static double seconds(void)
+static void print(const struct oracle *o, const struct dep_contexts *c, bool good)
 {
-	struct timespec t;
+	uint64_t tails = 0;
+	size_t i;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + 1e-9 * t.tv_nsec;
+	for (i = 0; i < c->ncontexts; i++)
+		tails += c->context[i].kind == DEP_CONTEXT_TAIL ? c->context[i].calls : 0;
+	printf("%s: %zu calls, %" PRIu64 " wrong, %" PRIu64 " without slot, %zu contexts, %" PRIu64
+	       " tail calls, ", good ? "ok" : "FAILED", o->ncalls, o->wrong, o->unknown,
+	       c->ncontexts, tails);
+	printf("%" PRIu64 " unknown returns, %" PRIu64 " segments recovered, tree %016" PRIx64 "\n",
+	       c->unknown_returns, c->recovered, hash_tree(c));
 }
 
 int main(int argc, char **argv)
 {
 	const struct dep_contexts_options options = { .times = true };
-	const struct dep_sink sink_of = { .want = DEP_WANT_CALLS | DEP_WANT_EVENTS, .batch = batch };
+	struct dep_sink sink = { .want = DEP_WANT_CALLS | DEP_WANT_EVENTS, .batch = batch };
 	struct oracle *o = need(calloc(1, sizeof(*o)));
 	const struct dep_segment *segs;
 	struct dep_contexts *c, *plain;
 	struct dep_profile *p;
 	struct dep_counts counts = { 0 };
 	const struct dep_recover_options recover = { .counts = &counts };
-	struct dep_sink sink = sink_of;
 	struct dep_code *code;
-	double from, took;
-	uint64_t tails = 0;
-	size_t n, i;
-	int good;
+	size_t n;
+	bool good;
 
 	if (argc < 2)
 		die("stacks_check STORE [RANGES]");
@@ -397,25 +399,17 @@ int main(int argc, char **argv)
 	if (dep_store_open(&o->store, argv[1]) || dep_code_make(o->store, &code) ||
 	    dep_profile_make(o->store, code, NULL, &p))
 		die(dep_error());
-	if (dep_contexts_watched(o->store, code, &options, watch, o, &c))
+	if (dep_contexts_watched(o->store, code, &options, watch, o, &c) ||
+	    dep_contexts_make(o->store, code, NULL, &plain))
 		die(dep_error());
-	from = seconds();
-	if (dep_contexts_make(o->store, code, NULL, &plain))
-		die(dep_error());
-	took = seconds() - from;
 	n = dep_store_segments(o->store, &segs);
 	sink.arg = o;
 	if (dep_recover(o->store, segs, n, &sink, &recover))
 		die(dep_error());
-	for (i = 0; i < c->ncontexts; i++)
-		tails += c->context[i].kind == DEP_CONTEXT_TAIL ? c->context[i].calls : 0;
-	good = hash_tree(c) == hash_tree(plain) && check_tree(c, p->insns, p->refs) && o->at == o->ncalls && !o->wrong &&
-	       counts.instructions == p->insns;
+	good = hash_tree(c) == hash_tree(plain) && check_tree(c, p->insns, p->refs) &&
+	       o->at == o->ncalls && !o->wrong && counts.instructions == p->insns;
 	if (o->at != o->ncalls)
 		printf("wrong: %zu calls were seen, %zu recovered\n", o->ncalls, o->at);
-	printf("%s: %zu calls, %" PRIu64 " wrong, %" PRIu64 " without slot, %zu contexts, %" PRIu64
-	       " tail calls, %" PRIu64 " unknown returns, %" PRIu64 " segments of %zu recovered, %.2f ns a record, tree %016" PRIx64 "\n",
-	       good ? "ok" : "FAILED", o->ncalls, o->wrong, o->unknown, c->ncontexts,
-	       tails, c->unknown_returns, c->recovered, n, 1e9 * took / (counts.records + 1), hash_tree(c));
+	print(o, c, good);
 	return !good;
 }
