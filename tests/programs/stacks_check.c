@@ -128,7 +128,9 @@ static void free_stacks(struct stacks *s)
 {
 	size_t i;
 
-	for (i = 0; s && i < s->n; i++)
+	if (!s)
+		return;
+	for (i = 0; i < s->n; i++)
 		free(s->stack[i].frame);
 	free(s);
 }
@@ -364,6 +366,19 @@ static void read_ranges(struct oracle *o, const char *name)
 	fclose(f);
 }
 
+static void free_oracle(struct oracle *o)
+{
+	size_t i;
+
+	for (i = 0; i < o->nforked; i++)
+		free_stacks(o->forked[i].stacks);
+	free_stacks(o->now);
+	free(o->forked);
+	free(o->call);
+	dep_store_close(o->store);
+	free(o);
+}
+
 static void print(const struct oracle *o, const struct dep_contexts *c, bool good)
 {
 	uint64_t tails = 0;
@@ -411,5 +426,10 @@ int main(int argc, char **argv)
 	if (o->at != o->ncalls)
 		printf("wrong: %zu calls were seen, %zu recovered\n", o->ncalls, o->at);
 	print(o, c, good);
+	dep_contexts_free(c);
+	dep_contexts_free(plain);
+	dep_profile_free(p);
+	dep_code_free(code);
+	free_oracle(o);
 	return !good;
 }
