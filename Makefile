@@ -149,6 +149,22 @@ $(B)/libdep.so: $(LIB_OBJ) $(B)/engine_image.o libdep/libdep.map
 		-Wl,-soname,libdep.so.$(SOVERSION) \
 		-Wl,--version-script=libdep/libdep.map -o $@ $(LIB_OBJ) $(B)/engine_image.o $(LIBS)
 
+# ---- the page of depctl report --html ----
+
+PAGE := tools/depctl/page
+# model.js defines what the others use; main.js starts the page.
+PAGE_JS := $(PAGE)/model.js $(filter-out %/model.js %/main.js,$(wildcard $(PAGE)/*.js)) $(PAGE)/main.js
+
+$(B)/page_tail.html: $(PAGE)/build.sh $(PAGE)/page.html $(PAGE)/page.css $(PAGE_JS)
+	@mkdir -p $(@D)
+	$(call msg,GEN,$@)
+	$(Q)sh $< $(B)/page_head.html $@ $(PAGE)/page.css $(PAGE_JS)
+
+$(B)/page_embed.o: $(PAGE)/embed.S $(B)/page_tail.html
+	$(Q)$(CC) -Wa,-I$(B) -c $< -o $@
+
+DEPCTL_OBJ += $(B)/page_embed.o
+
 $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 	$(call msg,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(SANFLAGS) -o $@ $^ $(HOSTLIBS) $(LIBS) -lz
@@ -160,7 +176,7 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	sync_functions sync_processes detector races shadow vector_clock predict ring_core loop \
 	request control metrics client fdstore rundir sd_notify policy tracer word_set filter \
 	filter_functions filter_executions filtered_program jit branch_table delta verdict durable \
-	access account link budget descriptor attach_facts fold fold_random
+	access account link budget descriptor attach_facts fold fold_random page
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)
@@ -246,6 +262,14 @@ $(B)/tests/test_vector_clock: $(call unit_obj,test_vector_clock) $(call part_obj
 $(B)/tests/test_shadow: $(call unit_obj,test_shadow) $(call part_obj,analyze/races)
 $(B)/tests/test_races: $(call unit_obj,test_races race_oracle) $(call part_obj,analyze/races)
 
+page_obj := $(call unit_obj,fake_profile fake_named) $(B)/page_embed.o \
+	    $(patsubst %.c,$(B)/host/%.o,$(call in,$(PAGE)) $(addprefix tools/depctl/common/,\
+	    output.c fold.c terminal.c quote.c))
+$(B)/tests/test_page: $(call unit_obj,test_page) $(page_obj)
+$(B)/tests/write_page: $(call unit_obj,write_page) $(page_obj)
+	$(call msg,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(HOSTLIBS) $(LIBS)
+
 # The parts of depd that need no program to record.
 daemon_obj = $(patsubst %,$(B)/host/daemon/%.o,$(1))
 control_obj := $(call daemon_obj,$(addprefix base/,loop strbuf status) \
@@ -321,7 +345,7 @@ $(B)/tests/bench_races: tests/bench/races.c $(call part_obj,analyze/races)
 	$(Q)$(CC) $(TESTFLAGS) -o $@ $^
 
 tests: all $(TESTS) $(SHOW) $(SYM) $(addprefix $(B)/tests/,make_store touched fake_depd \
-	store_lock set_manifest steps_seen stacks_check)
+	store_lock set_manifest steps_seen stacks_check write_page)
 
 check: tests
 	$(Q)BUILD="$$(pwd)/$(B)" LONG=$(or $(LONG),0) UNIT="$(UNIT)" bash tests/run.sh $(SUITES)

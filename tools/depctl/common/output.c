@@ -164,6 +164,11 @@ static void put_string(struct json *j, const char *s)
 	out_text(j->o, "\"");
 	while (*s) {
 		out_reserve(j->o);
+		if (*s == '<' && j->in_script) {
+			put_text(j->o, "\\u003c");
+			s++;
+			continue;
+		}
 		s += json_char(s, j->o->at, &size);
 		j->o->at += size;
 	}

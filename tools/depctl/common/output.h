@@ -107,6 +107,7 @@ struct json {
 	struct out *o;
 	unsigned int depth;
 	bool more[16];
+	bool in_script;	/* escape "<", for a script element of HTML; false after json_begin() */
 };
 
 void json_begin(struct json *j, struct out *o);

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Write the assembly of the page, with the source line of each instruction. */
+#include <Zydis/Zydis.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+#include "source.h"
+
+/** struct line - source position of an instruction; @file UINT32_MAX: not known */
+struct line {
+	uint32_t file, line;
+};
+
+/** struct disassembler - a decoder and how its result is printed */
+struct disassembler {
+	ZydisDecoder decoder;
+	ZydisFormatter formatter;
+};
+
+static bool disassembler_init(struct disassembler *d)
+{
+	static const ZydisFormatterProperty paddings[] = {
+		ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE,
+		ZYDIS_FORMATTER_PROP_ADDR_PADDING_RELATIVE,
+		ZYDIS_FORMATTER_PROP_DISP_PADDING, ZYDIS_FORMATTER_PROP_IMM_PADDING,
+	};
+	size_t i;
+
+	if (ZYAN_FAILED(ZydisDecoderInit(&d->decoder, ZYDIS_MACHINE_MODE_LONG_64,
+					 ZYDIS_STACK_WIDTH_64)) ||
+	    ZYAN_FAILED(ZydisFormatterInit(&d->formatter, ZYDIS_FORMATTER_STYLE_INTEL)) ||
+	    ZYAN_FAILED(ZydisFormatterSetProperty(&d->formatter,
+						  ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, false)))
+		return false;
+	for (i = 0; i < sizeof(paddings) / sizeof(paddings[0]); i++)
+		if (ZYAN_FAILED(ZydisFormatterSetProperty(&d->formatter, paddings[i],
+							  ZYDIS_PADDING_DISABLED)))
+			return false;
+	return true;
+}
+
+static void disassemble(const struct page_input *in, struct disassembler *d,
+			const struct page_insn *x, char *text, size_t size)
+{
+	const struct dep_insn_count *row = &in->profile->insn[x->row];
+	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction zi;
+	uint8_t bytes[15];
+	size_t n = dep_insn_bytes(in->store, row->fragment, row->pc, bytes);
+
+	if (!n || ZYAN_FAILED(ZydisDecoderDecodeFull(&d->decoder, bytes, n, &zi, ops)) ||
+	    ZYAN_FAILED(ZydisFormatterFormatInstruction(&d->formatter, &zi, ops,
+							zi.operand_count_visible, text, size,
+							x->address, NULL)))
+		snprintf(text, size, "(bad)");
+}
+
+static int find_lines(const struct page_input *in, const struct page_code *c,
+		      struct source_files *s, struct line *line)
+{
+	struct dep_place place;
+	size_t i;
+
+	for (i = 0; i < c->n; i++) {
+		const struct dep_insn_count *row = &in->profile->insn[c->insn[i].row];
+
+		line[i] = (struct line){ .file = UINT32_MAX };
+		dep_symbols_frames(in->symbols, row->process, row->pc,
+				   in->code->fragment[row->fragment].time_ns, &place, 1);
+		if (!place.file || !place.line)
+			continue;
+		line[i] = (struct line){ .file = source_file(s, place.file), .line = place.line };
+		if (line[i].file == UINT32_MAX)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file > y->file ? 1 : -1;
+	return (x->line > y->line) - (x->line < y->line);
+}
+
+/* Lines of a function that are further apart than this are shown as two ranges. */
+#define LINES_APART	40u
+
+/* Want the lines of the instructions of one function. */
+static int want_lines(struct source_files *s, const struct line *line, size_t n)
+{
+	struct line *sorted = malloc((n + 1) * sizeof(*sorted));
+	size_t i, first = 0;
+	int ret = 0;
+
+	if (!sorted)
+		return -ENOMEM;
+	memcpy(sorted, line, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), by_place);
+	for (i = 1; i <= n && !ret; i++) {
+		if (i < n && sorted[i].file == sorted[first].file &&
+		    sorted[i].line - sorted[i - 1].line <= LINES_APART)
+			continue;
+		if (sorted[first].file != UINT32_MAX)
+			ret = source_want(s, sorted[first].file, sorted[first].line,
+					  sorted[i - 1].line);
+		first = i;
+	}
+	free(sorted);
+	return ret;
+}
+
+static void write_function(const struct page_input *in, struct disassembler *d, struct json *j,
+			   const struct page_insn *x, const struct line *line, size_t n,
+			   uint32_t number)
+{
+	char text[256];
+	size_t i;
+
+	json_object(j, NULL);
+	json_u64(j, "function", number);
+	json_array(j, "at");
+	for (i = 0; i < n; i++)
+		json_hex(j, NULL, x[i].address);
+	json_close(j, ']');
+	json_array(j, "count");
+	for (i = 0; i < n; i++)
+		json_u64(j, NULL, x[i].count);
+	json_close(j, ']');
+	json_array(j, "file");
+	for (i = 0; i < n; i++)
+		json_i64(j, NULL, line[i].file == UINT32_MAX ? -1 : (int64_t)line[i].file);
+	json_close(j, ']');
+	json_array(j, "line");
+	for (i = 0; i < n; i++)
+		json_u64(j, NULL, line[i].line);
+	json_close(j, ']');
+	json_array(j, "text");
+	for (i = 0; i < n; i++) {
+		disassemble(in, d, &x[i], text, sizeof(text));
+		json_str(j, NULL, text);
+	}
+	json_close(j, ']');
+	json_close(j, '}');
+}
+
+static int write_functions(const struct page_input *in, const struct page_code *c,
+			   const struct page_functions *f, struct source_files *s,
+			   const struct line *line, struct json *j)
+{
+	struct disassembler d;
+	size_t i, k;
+	int ret = 0;
+
+	if (!disassembler_init(&d))
+		return -ENOSYS;
+	json_array(j, "code");
+	for (i = 0; i < c->n && !ret; i = k) {
+		for (k = i; k < c->n && c->insn[k].function == c->insn[i].function; k++)
+			;
+		if (f->number[c->insn[i].function] == NO_FUNCTION)
+			continue;
+		ret = want_lines(s, line + i, k - i);
+		write_function(in, &d, j, c->insn + i, line + i, k - i,
+			       f->number[c->insn[i].function]);
+	}
+	json_close(j, ']');
+	return ret;
+}
+
+int page_code_write(const struct page_input *in, const struct page_code *c,
+		    const struct page_functions *f, struct json *j)
+{
+	const struct dep_meta *meta = dep_store_meta(in->store);
+	struct line *line = calloc(c->n + 1, sizeof(*line));
+	struct source_files s = { };
+	int ret = line ? find_lines(in, c, &s, line) : -ENOMEM;
+
+	if (!ret)
+		ret = write_functions(in, c, f, &s, line, j);
+	if (!ret)
+		source_write(&s, in->source, meta->start_realtime_ns / 1000000000, j);
+	source_free(&s);
+	free(line);
+	return ret;
+}
