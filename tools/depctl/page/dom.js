@@ -98,7 +98,7 @@ function functionColor(f) {
 		const h = hashText(functionName(f));
 		const hue = (28 + module * 137.5 + h % 26) % 360;
 		const light = isDark() ? 32 + (h >> 8) % 9 : 72 + (h >> 8) % 10;
-		color = f < 0 ? cssColor('--other') : `hsl(${hue} ${isDark() ? 38 : 62}% ${light}%)`;
+		color = f < 0 ? cssColor('--other') : `hsl(${hue} ${isDark() ? 36 : 55}% ${light}%)`;
 		colorCache.set(key, color);
 	}
 	return color;

@@ -8,7 +8,9 @@ const CHAR = 6.95;
 /*
  * A flame graph in a canvas.
  * options.up: the root is at the bottom
- * options.zoom, options.onZoom: the node that is as wide as the canvas, and what changes it
+ * options.onZoom: called with a node that is to be as wide as the canvas; without it, there is no zoom
+ * options.root: the root is the function that the graph is about
+ * options.selfCounts: false if nodes have no instructions of their own
  */
 class Flame {
 	constructor(canvas, options) {
@@ -68,14 +70,16 @@ class Flame {
 		const f = this.tree.fn(box.node);
 		if (matches)
 			return f >= 0 && matches[f] ? cssColor('--match') : cssColor('--dim');
-		if (focus.fn >= 0)
+		if (focus.fn >= 0 && !this.options.root)
 			return f === focus.fn ? cssColor('--accent') : cssColor('--dim');
-		return functionColor(f);
+		return this.options.root && !box.node ? cssColor('--accent') : functionColor(f);
 	}
 
 	strong(box) {
 		const f = this.tree.fn(box.node);
-		return f >= 0 && (matches ? matches[f] : f === focus.fn);
+		if (this.options.root && !box.node)
+			return !matches;
+		return f >= 0 && (matches ? matches[f] : f === focus.fn && !this.options.root);
 	}
 
 	draw() {

@@ -2,7 +2,9 @@
 // The page's data, and sums over the part of it that is in focus.
 
 const KIND = { START: 1, CALL: 2, TAIL: 3, SIGNAL: 4, THREAD: 5, SMALLER: 16, PROCESS: 17 };
-const data = JSON.parse(document.getElementById('data').textContent);
+// Characters that change the direction of text would let a name show itself as another one.
+const DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const data = JSON.parse(document.getElementById('data').textContent.replace(DIRECTION, '\ufffd'));
 const nodes = data.nodes;
 const functions = data.functions;
 const NODES = nodes.parent.length;
@@ -17,7 +19,7 @@ function baseName(path) {
 }
 
 function functionName(f) {
-	return f < 0 ? '[unknown]' : functions.name[f];
+	return f < 0 ? '[unknown]' : functions.name[f] || '[no name]';
 }
 
 function moduleName(f) {

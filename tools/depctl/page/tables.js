@@ -40,8 +40,8 @@ function functionRow(f, sums, columns) {
 	const cells = { self: () => shareCell(sums.self[f], all),
 		inclusive: () => shareCell(sums.inclusive[f], all, 'total'),
 		calls: () => numberCell(functions.calls[f]), refs: () => numberCell(functions.refs[f]),
-		name: () => element('td', { className: 'name', title: functions.name[f] },
-			element('span', { className: 'name-text' }, functions.name[f]),
+		name: () => element('td', { className: 'name', title: functionName(f) },
+			element('span', { className: 'name-text' }, functionName(f)),
 			element('span', { className: 'module' }, moduleName(f))) };
 	return element('tr', { tabIndex: 0, className: f === focus.fn ? 'selected' : '',
 		data: { function: f }, on: { click: () => selectFunction(f),
@@ -246,7 +246,8 @@ function sandwichView(view) {
 		element('div', { className: 'half' }, upper),
 		element('p', { className: 'caption' }, 'Callees'),
 		element('div', { className: 'half' }, lower));
-	const flames = [new Flame(upper, { up: true, selfCounts: false }), new Flame(lower, { })];
+	const flames = [new Flame(upper, { up: true, selfCounts: false, root: true }),
+		new Flame(lower, { root: true })];
 	flames[0].setTree(up, 0);
 	flames[1].setTree(down, 0);
 	upper.parentElement.scrollTop = upper.parentElement.scrollHeight;

@@ -51,6 +51,12 @@ function chartSums(layers, threads, one) {
 	return sums;
 }
 
+/* The least of 1, 2, 5, 10, 20, 50 ... that is not below n. */
+function roundStep(n) {
+	const power = 10 ** Math.floor(Math.log10(Math.max(n, 1)));
+	return power * [1, 2, 5, 10].find((k) => k * power >= n);
+}
+
 /*
  * A chart in a canvas.  options.one: all threads in one row without labels; options.height: of a row
  */
@@ -85,7 +91,7 @@ class TimeChart {
 		c.font = FONT;
 		c.textBaseline = 'middle';
 		if (!this.options.one)
-			this.drawAxis(c, rows);
+			this.drawAxis(c);
 		const peak = this.peak(rows);
 		for (let row = 0; row < rows; row++)
 			this.drawRow(c, row, peak);
@@ -138,12 +144,14 @@ class TimeChart {
 	}
 
 	drawAxis(c) {
-		const ticks = Math.max(2, Math.floor((this.right - this.left) / 110));
+		const all = BUCKETS * data.time.bucket_ns;
+		const step = roundStep(all * 90 / (this.right - this.left));
 		c.fillStyle = cssColor('--faint');
-		for (let i = 0; i < ticks; i++) {
-			const bucket = BUCKETS * i / ticks;
-			c.fillText(duration(bucket * data.time.bucket_ns), this.x(bucket) + 3, 9);
-			c.fillRect(this.x(bucket), 2, 1, 14);
+		for (let ns = 0; ns < all; ns += step) {
+			const x = this.x(ns / data.time.bucket_ns);
+			if (x + 60 < this.right)
+				c.fillText(duration(ns), x + 4, 9);
+			c.fillRect(x, 2, 1, 14);
 		}
 	}
 

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The page of depctl report --html in a browser: page.py TEST SCRATCH ARGUMENT...
+
+Prints "ok NAME" or "FAIL NAME: WHY" for each check.
+"""
+import base64
+import hashlib
+import json
+import os
+import re
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import browser
+
+VIEWS = ["flame", "icicle", "sandwich", "tree", "timeline", "source", "functions"]
+DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def check(name, this, that=True):
+    """Reports whether two values are equal."""
+    if this == that:
+        print(f"ok {name}")
+    else:
+        print(f"FAIL {name}: {this!r:.300}, not {that!r:.300}")
+
+
+def load(path):
+    """Returns the text of a page and its data."""
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)[1]
+    return text, json.loads(data)
+
+
+def exact(n):
+    """A number as the page writes it."""
+    return f"{n:,}".replace(",", "\u202f")
+
+
+def whole(data):
+    """Sums that have to hold in all pages."""
+    nodes, functions, rows = data["nodes"], data["functions"], data["rows"]
+    check("nodes add up to all instructions", sum(nodes["self"]), data["insns"])
+    check("functions add up to all instructions",
+          sum(functions["self"]) + data["left_out"]["insns"], data["insns"])
+    by_node = [0] * len(nodes["self"])
+    by_thread = [0] * len(data["threads"])
+    for thread, node, insns in zip(rows["thread"], rows["node"], rows["insns"]):
+        by_node[node] += insns
+        by_thread[thread] += insns
+    check("rows of times add up to the nodes", by_node, nodes["self"])
+    check("rows of times add up to the threads", by_thread, [t["insns"] for t in data["threads"]])
+
+
+def policy(text):
+    """Only the page's own script and style may run."""
+    meta = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
+    parts = dict(part.strip().split(" ", 1) for part in meta.split(";"))
+    check("the policy forbids everything else", parts["default-src"], "'none'")
+    for tag, kind in (("script", "script-src"), ("style", "style-src")):
+        content = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.S)
+        digest = [base64.b64encode(hashlib.sha256(c.encode()).digest()).decode() for c in content]
+        check(f"the policy has the hash of the {tag}", [parts[kind]],
+              [f"'sha256-{d}'" for d in digest])
+    check("the page names its licence", text.count("GPL-2.0-or-later") > 5)
+    check("the page refers to no other file", re.findall(r"(?:src|href)=|url\(|@import", re.sub(
+        r'<script type="application/json".*?</script>', "", text, flags=re.S)), [])
+
+
+def inclusive(data, match):
+    """Instructions of all nodes for which match(node) is true, and of all below them."""
+    nodes = data["nodes"]
+    inside = [False] * len(nodes["parent"])
+    total = 0
+    for i, parent in enumerate(nodes["parent"]):
+        inside[i] = bool(i and inside[parent]) or match(i)
+        total += nodes["self"][i] if inside[i] else 0
+    return total
+
+
+def views(b, path, data, name):
+    """Opens each view at two sizes, dark and light."""
+    for view in VIEWS:
+        for width in (1280, 400):
+            for dark in (False, True):
+                b.open(path, f"#view={view}", width, 800, dark)
+                what = f"{name}: {view}, {width} pixels, {'dark' if dark else 'light'}"
+                check(what, [b.errors, b.requests, b.run("document.documentElement.scrollWidth"),
+                             b.run("document.querySelector('.tab[aria-selected=true]').id"),
+                             b.run("document.getElementById('view').childElementCount > 0")],
+                      [[], [f"file://{path}"], width, f"tab-{view}", True])
+    light, dark = (b.size(1280, 800, d) or b.run("getComputedStyle(document.body).backgroundColor")
+                   for d in (False, True))
+    check(f"{name}: dark and light differ", light != dark)
+
+
+def focus_text(b):
+    """What the focus says."""
+    return b.run("document.getElementById('focus').innerText")
+
+
+def in_focus(data, thread=None, start=0, end=1 << 30):
+    """Instructions of a thread and a range of intervals."""
+    rows = data["rows"]
+    return sum(n for t, at, n in zip(rows["thread"], rows["bucket"], rows["insns"])
+               if start <= at < end and (thread is None or t == thread))
+
+
+def search(b, data):
+    """Searches by the keyboard."""
+    names = data["functions"]["name"]
+    b.key("/")
+    b.type("VECTOR")
+    found = [("vector" in n.lower()) for n in names]
+    share = inclusive(data, lambda i: data["nodes"]["kind"][i] < 16 and
+                      data["nodes"]["function"][i] >= 0 and found[data["nodes"]["function"][i]])
+    text = b.run("document.getElementById('found').textContent")
+    check("search counts the functions", text.split(" ")[0].replace("\u202f", ""), str(sum(found)))
+    check("search knows their share", text.split(", ")[1].replace("\u202f", " "),
+          f"{100 * share / data['insns']:.1f} %")
+    rows = b.run("Array.from(document.querySelectorAll('#side tbody tr .name-text'), "
+                 "(e) => e.textContent)")
+    check("search reduces the table", [len(rows) > 5, all("vector" in r for r in rows)],
+          [True, True])
+    b.key("Escape")
+    check("escape ends the search", b.run("document.getElementById('found').textContent"), "")
+
+
+def graph(b, data):
+    """Moves and zooms in the icicle by keys and mouse."""
+    nodes, names = data["nodes"], data["functions"]["name"]
+    b.key("2")
+    b.key("ArrowDown")
+    detail = "document.querySelector('.details-name').textContent"
+    check("the first arrow selects the root", b.run(detail), "all")
+    b.key("ArrowDown")
+    total = list(nodes["self"])
+    for i in range(len(total) - 1, 0, -1):
+        total[nodes["parent"][i]] += total[i]
+    first = max((i for i, p in enumerate(nodes["parent"]) if i and p == 0),
+                key=lambda i: (total[i], -i))
+    check("an arrow selects the largest child", b.run(detail), names[nodes["function"][first]])
+    check("its count is exact", exact(total[first]) in
+          b.run("document.querySelector('.details-text').textContent"))
+    b.key("Enter")
+    check("enter zooms", b.run("new URLSearchParams(location.hash.slice(1)).get('node')"), str(first))
+    canvas = ("(() => { const r = document.querySelector('.graph canvas').getBoundingClientRect();"
+              " return [r.left, r.top, r.width]; })()")
+    box = b.run(canvas)
+    b.click(box[0] + box[2] / 2, box[1] + 8)
+    check("a click on the root leads back", b.run("location.hash.includes('node=')"), False)
+    box = b.run(canvas)     # the parts of the focus above it are gone
+    b.click(box[0] + 20, box[1] + 19 + 8)
+    check("a click selects", b.run(detail), names[nodes["function"][first]])
+
+
+def shared_focus(b, data):
+    """Time, thread and function are the focus of all views."""
+    box = b.run("(() => { const r = document.getElementById('overview-chart')"
+                ".getBoundingClientRect(); return [r.left, r.top, r.width]; })()")
+    b.drag(box[0] + box[2] * 0.25 + 1, box[1] + 20, box[0] + box[2] * 0.5 + 1, box[1] + 20)
+    buckets = data["time"]["buckets"]
+    start, end = (int(b.run(f"new URLSearchParams(location.hash.slice(1)).get('{k}')"))
+                  for k in ("from", "to"))
+    check("dragging selects a range of time", [start, end], [buckets // 4, buckets // 2 + 1])
+    check("its instructions", f"{exact(in_focus(data, None, start, end))} of "
+          f"{exact(data['insns'])} instructions" in focus_text(b))
+    b.run("(() => { const s = document.getElementById('thread'); s.value = '1';"
+          "s.dispatchEvent(new Event('change')); })()")
+    check("a thread in a range of time", f"{exact(in_focus(data, 1, start, end))} of " in
+          focus_text(b))
+    b.key("4")
+    check("the call tree has the same focus",
+          b.run("document.querySelector('.tree tbody .share').title"),
+          f"{exact(in_focus(data, 1, start, end))} instructions")
+    b.run("history.back()")
+    b.wait("document.querySelector('.tree') === null")
+    for _ in range(2):
+        b.key("Escape")
+    check("escape widens the focus", focus_text(b), "")
+    b.run("document.querySelector('#side tbody tr').click()")
+    best = max(range(len(data["functions"]["self"])), key=lambda f: data["functions"]["self"][f])
+    check("a click in the table selects the function",
+          b.run("new URLSearchParams(location.hash.slice(1)).get('fn')"), str(best))
+    return best
+
+
+def sandwich(b, data, f):
+    """Callers and callees of the function in focus."""
+    b.key("c")
+    pairs, names = data["pairs"], data["functions"]["name"]
+    tables = b.run("Array.from(document.querySelectorAll('.neighbours'), (t) => "
+                   "Array.from(t.querySelectorAll('tbody tr'), (r) => [r.children[2].textContent, "
+                   "r.children[1].title, r.children[0].title]))")
+    for title, mine, other, rows in (("callers", "callee", "caller", tables[0]),
+                                     ("callees", "caller", "callee", tables[1])):
+        want = [[names[o] if o >= 0 else "[none]", exact(c), f"{exact(n)} instructions"]
+                for m, o, c, n in zip(pairs[mine], pairs[other], pairs["calls"], pairs["insns"])
+                if m == f]
+        check(f"{title} with calls and instructions", sorted(rows), sorted(
+            sorted(want, key=lambda w: -int(re.sub(r"\D", "", w[2])))[:100]))
+    b.run("document.querySelector('.neighbours tbody tr[data-function]:not([data-function=\"-1\"])')"
+          ".click()")
+    check("a click leads to the caller", b.run("document.querySelector('.title').textContent"),
+          tables[0][0][0])
+
+
+def tree(b):
+    """Opens and closes nodes of the call tree by the keyboard."""
+    b.run("setTimeout(() => 0)")
+    b.key("4")
+    count = "document.querySelectorAll('.tree tbody tr').length"
+    before = b.run(count)
+    b.run("document.querySelector('.tree tbody tr').focus()")
+    b.key("ArrowLeft")
+    check("an arrow closes a node", [before > 3, b.run(count)], [True, 1])
+    b.key("ArrowRight")
+    check("an arrow opens it", b.run(count) > 1)
+
+
+def big(b, path):
+    """10^10 instructions."""
+    text, data = load(path)
+    policy(text)
+    check("it is a large profile", data["insns"] > 10 ** 10)
+    check("the page is small", len(text) < 5 << 20)
+    views(b, path, data, "large")
+    b.open(path)
+    search(b, data)
+    graph(b, data)
+    sandwich(b, data, shared_focus(b, data))
+    tree(b)
+    check("no error", b.errors, [])
+
+
+def hostile(b, path):
+    """Names that are no text for a careless page."""
+    _, data = load(path)
+    whole(data)
+    views(b, path, data, "hostile")
+    b.open(path, "#view=functions")
+    names = b.run("Array.from(document.querySelectorAll('#view tbody tr'), (r) => "
+                  "[r.dataset.function, r.querySelector('.name-text').textContent])")
+    want = [[str(i), DIRECTION.sub("\ufffd", n) or "[no name]"]
+            for i, n in enumerate(data["functions"]["name"])]
+    check("names are shown as text", sorted(names), sorted(want))
+    for view in VIEWS:
+        for f in range(len(want)):
+            b.run(f"location.hash = 'view={view}&fn={f}&q=%3Cscript'")
+    b.run("new Promise((done) => setTimeout(done, 0))")
+    check("no name became an element", b.run("document.querySelectorAll('img, b, i, iframe, object')"
+                                             ".length"), 0)
+    check("no name was executed", b.run("document.title"), "program – profile")
+    check("nothing else was loaded", [b.requests, b.errors], [[f"file://{path}"], []])
+    b.open(path, "#view=nothing&fn=99999999&thread=-5&from=x&to=1e9&node=%00&q=" + "%3C" * 1000)
+    check("a bad fragment is no error", [b.errors, b.run("document.body.dataset.view")],
+          [[], "flame"])
+
+
+def plain(b, path):
+    """Pages without peculiarities: all views open."""
+    _, data = load(path)
+    views(b, path, data, os.path.basename(path))
+
+
+def main():
+    """Runs one test."""
+    test, scratch, *arguments = sys.argv[1:]
+    b = browser.Browser(scratch)
+    try:
+        {"big": big, "hostile": hostile, "plain": plain}[test](b, *arguments)
+    except browser.BrowserError as e:
+        print(f"FAIL {test}: {e}")
+    finally:
+        b.close()
+
+
+if __name__ == "__main__":
+    main()
