@@ -259,6 +259,60 @@ def hostile(b, path):
           [[], "flame"])
 
 
+def recorded_sums(path, methods, leaf_line):
+    """A recording of page_target.c against depctl query, and against what its source says."""
+    text, data = load(path)
+    policy(text)
+    whole(data)
+    functions = data["functions"]
+    page = {}
+    for name, self, calls, total in zip(*(functions[k] for k in
+                                          ("name", "self", "calls", "inclusive"))):
+        page.setdefault(name, []).append([self, calls, total])
+    query = {}
+    with open(methods, encoding="utf-8") as f:
+        for line in f:
+            row = json.loads(line)
+            if "complete" not in row:
+                query.setdefault(row["site"]["function"], []).append([row["insns"], row["calls"]])
+    wrong = [n for n in query if sorted(r[:2] for r in page.get(n, [])) != sorted(query[n])]
+    check("functions are those of depctl query methods", [len(query) > 20, wrong], [True, []])
+    check("calls of leaf()", page["leaf"][0][1], 300)
+    code = {functions["name"][c["function"]]: c for c in data["code"]}
+    wrong = [n for n, c in code.items() if sum(c["count"]) not in [r[0] for r in page[n]]]
+    check("instructions add up to their functions", [len(code) > 5, wrong], [True, []])
+    leaf = code["leaf"]
+    counts = [n for n, line in zip(leaf["count"], leaf["line"]) if line == int(leaf_line)]
+    check("the line in leaf() ran 40 times in each call", max(counts), 12000)
+    pairs = data["pairs"]
+    index = {n: i for i, n in enumerate(functions["name"])}
+    calls = [c for f, t, c in zip(pairs["caller"], pairs["callee"], pairs["calls"])
+             if (f, t) == (index["middle"], index["leaf"])]
+    check("middle() calls leaf()", calls, [300])
+    check("four threads", len(data["threads"]), 4)
+    return data
+
+
+def recorded(b, path, data, leaf_line):
+    """The same page in a browser."""
+    names = data["functions"]["name"]
+    views(b, path, data, "recorded")
+    f = names.index("leaf")
+    b.open(path, f"#view=source&fn={f}")
+    row = f"document.querySelector('.source tr[data-line=\"{leaf_line}\"]')"
+    check("the source view has the line and its count",
+          [b.run(f"{row}.children[1].title"), b.run(f"{row}.textContent.includes('MARK leaf')")],
+          ["12\u202f000", True])
+    b.run(f"{row}.click()")
+    check("a click on the line marks its instructions",
+          b.run("document.querySelectorAll('.assembly .marked').length") > 2)
+    evil = next(i for i, n in enumerate(names) if n.startswith("</script>"))
+    b.open(path, f"#view=flame&fn={evil}")
+    check("a hostile symbol is text", [b.run("document.querySelector('.chip-text').textContent"),
+                                       b.run("document.title"), b.errors],
+          [names[evil], "target – profile", []])
+
+
 def plain(b, path):
     """Pages without peculiarities: all views open."""
     _, data = load(path)
@@ -268,9 +322,16 @@ def plain(b, path):
 def main():
     """Runs one test."""
     test, scratch, *arguments = sys.argv[1:]
+    if test == "recorded":
+        path, methods, leaf_line = arguments
+        data = recorded_sums(path, methods, leaf_line)
+        if not browser.find():
+            return
+        arguments = [path, data, leaf_line]
     b = browser.Browser(scratch)
     try:
-        {"big": big, "hostile": hostile, "plain": plain}[test](b, *arguments)
+        {"big": big, "hostile": hostile, "plain": plain,
+         "recorded": recorded}[test](b, *arguments)
     except browser.BrowserError as e:
         print(f"FAIL {test}: {e}")
     finally:

@@ -194,6 +194,7 @@ suite where 300 sh tests/where.sh
 suite export 300 bash tests/export.sh
 suite diff 300 bash tests/diff.sh
 suite profiles 600 bash tests/profiles.sh
+suite page 300 bash tests/page.sh
 suite metrics 300 bash tests/metrics.sh
 suite display 300 bash tests/display.sh
 suite transparency 480 sh tests/transparency.sh
