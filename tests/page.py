@@ -273,8 +273,9 @@ def recorded_sums(path, methods, leaf_line):
     with open(methods, encoding="utf-8") as f:
         for line in f:
             row = json.loads(line)
-            if "complete" not in row:
-                query.setdefault(row["site"]["function"], []).append([row["insns"], row["calls"]])
+            if row.get("at", {}).get("function"):
+                query.setdefault(row["at"]["function"], []).append([row["instructions"],
+                                                                    row["calls"]])
     wrong = [n for n in query if sorted(r[:2] for r in page.get(n, [])) != sorted(query[n])]
     check("functions are those of depctl query methods", [len(query) > 20, wrong], [True, []])
     check("calls of leaf()", page["leaf"][0][1], 300)

@@ -33,7 +33,7 @@ record() {
 if record; then
 	pass "a page of a recording"
 	is "nothing is printed" "$(cat "$tmp/out")" ""
-	"$DEPCTL" query methods --json --top=0 "$tmp/target.dep" >"$tmp/methods" 2>&1
+	"$DEPCTL" query methods --json "$tmp/target.dep" >"$tmp/methods" 2>&1
 	in_browser recorded "$tmp/target.html" "$tmp/methods" "$(line leaf)"
 else
 	fail "a page of a recording: $(tail -n 1 "$tmp/out")"

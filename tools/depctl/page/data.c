@@ -118,6 +118,11 @@ static int write_functions(const struct page_input *in, const struct page_functi
 	COLUMN(j, "inclusive", i, s->n, f[s->chosen[i]].inclusive);
 	COLUMN(j, "calls", i, s->n, f[s->chosen[i]].calls);
 	COLUMN(j, "refs", i, s->n, f[s->chosen[i]].refs);
+	json_array(j, "stubs");
+	for (i = 0; i < s->n; i++)
+		if (f[s->chosen[i]].stub)
+			json_u64(j, NULL, i);
+	json_close(j, ']');
 	json_close(j, '}');
 	json_object(j, "left_out");
 	json_u64(j, "functions", s->left_out);

@@ -10,6 +10,7 @@ const functions = data.functions;
 const NODES = nodes.parent.length;
 const FUNCTIONS = functions.name.length;
 const BUCKETS = data.time.buckets;
+const stubs = new Set(functions.stubs);
 const codeOf = new Map(data.code.map((code) => [code.function, code]));
 
 /* ---- names and numbers ---- */
@@ -18,8 +19,12 @@ function baseName(path) {
 	return path ? path.slice(path.lastIndexOf('/') + 1) : '';
 }
 
+/* A function; an entry of a procedure linkage table has the name of the function that it jumps to. */
 function functionName(f) {
-	return f < 0 ? '[unknown]' : functions.name[f] || '[no name]';
+	if (f < 0)
+		return '[unknown]';
+	const name = functions.name[f] || '[no name]';
+	return stubs.has(f) ? `${name}@plt` : name;
 }
 
 function moduleName(f) {

@@ -6,6 +6,7 @@
 
 #include "tools/depctl/depctl.h"
 #include "report.h"
+#include "report_html.h"
 #include "report_parts.h"
 
 static int run(const struct profile_options *o, int fd)
@@ -47,16 +48,55 @@ int profile_report(const char *path, int fd)
 
 static const struct argp_child children[] = { { &profile_argp, 0, NULL, 0 }, { 0 } };
 
+/** struct options - @o must be the first member: profile_parse() gets its address */
+struct options {
+	struct profile_options o;
+	const char *html;
+	bool no_source;
+};
+
+enum { OPT_HTML = 760, OPT_NO_SOURCE };
+
+static const struct argp_option options[] = {
+	{ "html", OPT_HTML, "FILE", 0, "Write a page for a browser instead, with graphs and source", 3 },
+	{ "no-source", OPT_NO_SOURCE, NULL, 0, "With --html, leave out the text of source files", 3 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case OPT_HTML:
+		options->html = arg;
+		return 0;
+	case OPT_NO_SOURCE:
+		options->no_source = true;
+		return 0;
+	case ARGP_KEY_END:
+		if (options->html && options->o.form != PROFILE_TEXT)
+			argp_error(state, "only one of --html and --json can be given");
+		if (options->html && options->o.top)
+			argp_error(state, "only one of --html and --top can be given");
+		if (options->no_source && !options->html)
+			argp_error(state, "--no-source needs --html");
+	}
+	return profile_parse(key, arg, state);
+}
+
 static const struct argp argp = {
-	NULL, profile_parse, "STORE",
+	options, parse, "STORE",
 	"Print where a recorded program executed its instructions: functions, loops, processes, "
 	"threads and the course of time.", children, NULL, NULL
 };
 
 int cmd_report(int argc, char **argv)
 {
-	struct profile_options o = { 0 };
+	struct options options = { 0 };
 
-	parse_args(&argp, argc, argv, 0, &o);
-	return run(&o, STDOUT_FILENO);
+	parse_args(&argp, argc, argv, 0, &options);
+	if (options.html)
+		return report_html(&options.o, options.html, !options.no_source);
+	return run(&options.o, STDOUT_FILENO);
 }

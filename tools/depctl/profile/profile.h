@@ -46,6 +46,7 @@ enum {
 /* ---- view.c ---- */
 
 #define VIEW_CONTEXTS	1u		/* make struct profile_view.c */
+#define VIEW_TIMES	4u		/* with VIEW_CONTEXTS: also rows of times */
 #define VIEW_NO_COUNTS	2u		/* do not make struct profile_view.p */
 
 /** struct profile_view - a store, and the profile of the part that the options select */

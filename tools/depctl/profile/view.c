@@ -71,7 +71,8 @@ static int failed(const struct profile_view *v, int err)
 
 static int make(struct profile_view *v, unsigned int needs)
 {
-	struct dep_contexts_options contexts = { .fold = v->fold };
+	struct dep_contexts_options contexts = { .fold = v->fold,
+						 .times = needs & VIEW_TIMES };
 	int err;
 
 	err = dep_code_make(v->store, &v->code);
