@@ -11,7 +11,8 @@ say() {
 }
 
 sources() {
-	git ls-files '*.c' '*.h' '*.S' '*.cpp' '*.sh' '*.py' '*.lds' '*.in' Makefile .ci/run
+	git ls-files '*.c' '*.h' '*.S' '*.cpp' '*.sh' '*.py' '*.js' '*.css' \
+		'*.lds' '*.in' Makefile .ci/run
 }
 
 python3 scripts/check-lines.py $(sources) || bad=1

@@ -145,7 +145,8 @@ def graph(b, data):
     check("its count is exact", exact(total[first]) in
           b.run("document.querySelector('.details-text').textContent"))
     b.key("Enter")
-    check("enter zooms", b.run("new URLSearchParams(location.hash.slice(1)).get('node')"), str(first))
+    check("enter zooms", b.run("new URLSearchParams(location.hash.slice(1)).get('node')"),
+          str(first))
     canvas = ("(() => { const r = document.querySelector('.graph canvas').getBoundingClientRect();"
               " return [r.left, r.top, r.width]; })()")
     box = b.run(canvas)
@@ -201,8 +202,7 @@ def sandwich(b, data, f):
                 if m == f]
         check(f"{title} with calls and instructions", sorted(rows), sorted(
             sorted(want, key=lambda w: -int(re.sub(r"\D", "", w[2])))[:100]))
-    b.run("document.querySelector('.neighbours tbody tr[data-function]:not([data-function=\"-1\"])')"
-          ".click()")
+    b.run("document.querySelector('.neighbours tbody tr:not([data-function=\"-1\"])').click()")
     check("a click leads to the caller", b.run("document.querySelector('.title').textContent"),
           tables[0][0][0])
 
@@ -250,8 +250,8 @@ def hostile(b, path):
         for f in range(len(want)):
             b.run(f"location.hash = 'view={view}&fn={f}&q=%3Cscript'")
     b.run("new Promise((done) => setTimeout(done, 0))")
-    check("no name became an element", b.run("document.querySelectorAll('img, b, i, iframe, object')"
-                                             ".length"), 0)
+    check("no name became an element",
+          b.run("document.querySelectorAll('img, b, i, iframe, object').length"), 0)
     check("no name was executed", b.run("document.title"), "program – profile")
     check("nothing else was loaded", [b.requests, b.errors], [[f"file://{path}"], []])
     b.open(path, "#view=nothing&fn=99999999&thread=-5&from=x&to=1e9&node=%00&q=" + "%3C" * 1000)

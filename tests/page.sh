@@ -52,7 +52,8 @@ sys.exit(not browser.find())"; then
 	finish
 fi
 for name in big hostile deep empty; do
-	FAKE_SOURCE=$tests/programs/page_target.c "$BUILD/tests/write_page" $name "$tmp/$name.html" ||
+	FAKE_SOURCE=$tests/programs/page_target.c \
+		"$BUILD/tests/write_page" $name "$tmp/$name.html" ||
 		fail "a made-up page: $name"
 done
 in_browser big "$tmp/big.html"

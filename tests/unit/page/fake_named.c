@@ -15,13 +15,15 @@ static const char *name_of(const char *format, unsigned int i)
 	return names[i % 4000];
 }
 
+#define SLICE	333000000ull	/* nanoseconds */
+
 /*
  * 10^10 instructions in 20,000 contexts of 4 threads over 10 s.  Most contexts are small, some are
  * large: context i has about 1/i of the instructions.
  */
 static void big(void)
 {
-	const char *modules[] = { "program", "libc.so.6", "libstdc++.so.6", "ld-linux-x86-64.so.2" };
+	const char *const modules[] = { "program", "libc.so.6", "libstdc++.so.6", "ld.so.2" };
 	static uint32_t thread_of[20000];
 	unsigned int i, n = 20000, seed = 1, slice;
 	uint32_t parent, context, thread;
@@ -40,8 +42,8 @@ static void big(void)
 		insns = 1080000000 / (i - 4);
 		context = fake_context(parent, (i * 7919) % 1500, thread, 1 + insns / 100, insns);
 		for (slice = 0; slice < (insns > 200000 ? 20 : 1); slice++)
-			fake_time((i % 10 + slice) * 333000000ull, (i % 10 + slice + 1) * 333000000ull,
-				  thread, context, insns / (insns > 200000 ? 20 : 1));
+			fake_time((i % 10 + slice) * SLICE, (i % 10 + slice + 1) * SLICE, thread,
+				  context, insns / (insns > 200000 ? 20 : 1));
 	}
 }
 

@@ -40,7 +40,8 @@ static struct {
 
 static struct dep_code_fragment one_fragment;
 static char *command[] = { "./program", "--option", "</script><b>" };
-static struct dep_meta meta = { .argc = 3, .argv = command, .start_realtime_ns = 1700000000000000000 };
+static struct dep_meta meta = { .argc = 3, .argv = command,
+				.start_realtime_ns = 1700000000000000000 };
 
 /* Make room for one element more. */
 static void *grow(void *array, size_t n, size_t *room, size_t size)

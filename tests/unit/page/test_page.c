@@ -212,8 +212,8 @@ static void random_times(void **state)
 			for (k = rnd() % 3; k < 4; k++) {
 				part = k == 3 ? insns : rnd() % (insns + 1);
 				insns -= part;
-				fake_time(rnd() % 1000000 * 100 + context, rnd() % 100000000, thread,
-					  context, part);
+				fake_time(rnd() % 1000000 * 100 + context, rnd() % 100000000,
+					  thread, context, part);
 			}
 		}
 		in = fake_input();

@@ -3,8 +3,8 @@
 # Put the page together from its parts: build.sh HEAD TAIL STYLE.css SCRIPT.js...
 #
 # Writes HEAD, the page up to its data, and TAIL, which follows the data.  The scripts become one
-# function.  The policy in the page allows only this script and this style, by their hashes: a browser
-# then executes nothing else, whatever the data contains.
+# function.  The policy in the page allows only this script and this style, by their hashes: a
+# browser then executes nothing else, whatever the data contains.
 set -eu
 head=$1 tail=$2 style=$3
 shift 3

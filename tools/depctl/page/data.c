@@ -153,8 +153,6 @@ static void write_head(const struct page_input *in, const struct page_tree *t, s
 	json_u64(j, "insns", in->profile->insns);
 	json_u64(j, "refs", in->profile->refs);
 	json_u64(j, "least", t->least);
-	json_u64(j, "unknown_returns", in->contexts->unknown_returns);
-	json_u64(j, "not_counted", in->contexts->not_counted);
 	json_array(j, "missing");
 	for (i = 0; i < in->nmissing; i++)
 		json_str(j, NULL, in->missing[i]);

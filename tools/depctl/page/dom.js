@@ -5,8 +5,7 @@ function element(name, options, ...content) {
 	const e = document.createElement(name);
 	const { on, data: attributes, ...properties } = options || {};
 	Object.assign(e, properties);
-	for (const [event, handler] of Object.entries(on || {}))
-		e.addEventListener(event, handler);
+	for (const [event, handler] of Object.entries(on || {})) e.addEventListener(event, handler);
 	Object.assign(e.dataset, attributes || {});
 	e.append(...content);
 	return e;
@@ -24,22 +23,29 @@ function numberCell(n, text) {
 /* A cell with a share as number and bar. */
 function shareCell(n, all, className) {
 	const bar = element('span', { className: `bar ${className || ''}` });
-	bar.style.width = `${all ? Math.min(100, 100 * n / all) : 0}%`;
-	return element('td', { className: 'share', title: `${exact(n)} instructions` }, bar,
-		element('span', { className: 'share-text' }, percent(n, all)));
+	bar.style.width = `${all ? Math.min(100, (100 * n) / all) : 0}%`;
+	return element(
+		'td',
+		{ className: 'share', title: `${exact(n)} instructions` },
+		bar,
+		element('span', { className: 'share-text' }, percent(n, all)),
+	);
 }
 
 /* ---- the box with details next to the pointer ---- */
 
 function showTip(event, lines) {
 	const tip = byId('tip');
-	tip.replaceChildren(...lines.map((line, i) =>
-		element('div', { className: i ? '' : 'tip-name' }, line)));
+	tip.replaceChildren(
+		...lines.map((line, i) => element('div', { className: i ? '' : 'tip-name' }, line)),
+	);
 	tip.hidden = false;
 	const box = tip.getBoundingClientRect();
 	const x = Math.min(event.clientX + 14, innerWidth - box.width - 6);
-	const y = event.clientY + 18 + box.height > innerHeight ? event.clientY - box.height - 10 :
-		event.clientY + 18;
+	const y =
+		event.clientY + 18 + box.height > innerHeight
+			? event.clientY - box.height - 10
+			: event.clientY + 18;
 	tip.style.left = `${Math.max(4, x)}px`;
 	tip.style.top = `${Math.max(4, y)}px`;
 }
@@ -73,8 +79,7 @@ function sizeCanvas(canvas, width, height) {
 /* Cut a text so that it fits; all characters of the font have the same width. */
 function fit(text, width, charWidth) {
 	const room = Math.floor(width / charWidth);
-	if (text.length <= room)
-		return text;
+	if (text.length <= room) return text;
 	return room < 3 ? '' : `${text.slice(0, room - 1)}…`;
 }
 
@@ -82,8 +87,7 @@ function fit(text, width, charWidth) {
 
 function hashText(text) {
 	let h = 2166136261;
-	for (let i = 0; i < text.length; i++)
-		h = Math.imul(h ^ text.charCodeAt(i), 16777619) >>> 0;
+	for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 16777619) >>> 0;
 	return h;
 }
 
@@ -96,9 +100,12 @@ function functionColor(f) {
 	if (!color) {
 		const module = f < 0 ? 0 : functions.module[f];
 		const h = hashText(functionName(f));
-		const hue = (28 + module * 137.5 + h % 26) % 360;
-		const light = isDark() ? 32 + (h >> 8) % 9 : 72 + (h >> 8) % 10;
-		color = f < 0 ? cssColor('--other') : `hsl(${hue} ${isDark() ? 36 : 55}% ${light}%)`;
+		const hue = (28 + module * 137.5 + (h % 48)) % 360;
+		const light = isDark() ? 32 + ((h >> 8) % 9) : 72 + ((h >> 8) % 10);
+		color =
+			f < 0
+				? cssColor('--other')
+				: `hsl(${hue} ${isDark() ? 36 : 55}% ${light}%)`;
 		colorCache.set(key, color);
 	}
 	return color;

@@ -8,7 +8,8 @@ const CHAR = 6.95;
 /*
  * A flame graph in a canvas.
  * options.up: the root is at the bottom
- * options.onZoom: called with a node that is to be as wide as the canvas; without it, there is no zoom
+ * options.onZoom: called with a node that is to be as wide as the canvas; without it there is no
+ *	zoom
  * options.root: the root is the function that the graph is about
  * options.selfCounts: false if nodes have no instructions of their own
  */
@@ -39,8 +40,7 @@ class Flame {
 		const t = this.tree;
 		const width = this.canvas.parentElement.clientWidth;
 		const chain = [];
-		for (let i = this.zoom; i !== 0; i = t.parent[i])
-			chain.unshift(t.parent[i]);
+		for (let i = this.zoom; i !== 0; i = t.parent[i]) chain.unshift(t.parent[i]);
 		this.width = width;
 		this.boxes = chain.map((node, depth) => ({ node, x: 0, w: width, depth }));
 		const scale = t.value[this.zoom] ? width / t.value[this.zoom] : 0;
@@ -53,8 +53,7 @@ class Flame {
 			deepest = Math.max(deepest, box.depth);
 			for (const node of t.children[box.node]) {
 				const w = t.value[node] * scale;
-				if (w >= 0.5)
-					stack.push({ node, x, w, depth: box.depth + 1 });
+				if (w >= 0.5) stack.push({ node, x, w, depth: box.depth + 1 });
 				x += w;
 			}
 		}
@@ -68,8 +67,7 @@ class Flame {
 
 	color(box) {
 		const f = this.tree.fn(box.node);
-		if (matches)
-			return f >= 0 && matches[f] ? cssColor('--match') : cssColor('--dim');
+		if (matches) return f >= 0 && matches[f] ? cssColor('--match') : cssColor('--dim');
 		if (focus.fn >= 0 && !this.options.root)
 			return f === focus.fn ? cssColor('--accent') : cssColor('--dim');
 		return this.options.root && !box.node ? cssColor('--accent') : functionColor(f);
@@ -77,14 +75,15 @@ class Flame {
 
 	strong(box) {
 		const f = this.tree.fn(box.node);
-		if (this.options.root && !box.node)
-			return !matches;
+		if (this.options.root && !box.node) return !matches;
 		return f >= 0 && (matches ? matches[f] : f === focus.fn && !this.options.root);
 	}
 
 	draw() {
-		const height = Math.max(this.rows * ROW, this.options.up ?
-			this.canvas.parentElement.clientHeight - 2 : ROW);
+		const height = Math.max(
+			this.rows * ROW,
+			this.options.up ? this.canvas.parentElement.clientHeight - 2 : ROW,
+		);
 		this.shift = this.options.up ? height - this.rows * ROW : 0;
 		const c = sizeCanvas(this.canvas, this.width, height);
 		const ink = cssColor('--box-text');
@@ -109,7 +108,12 @@ class Flame {
 		if (at) {
 			c.strokeStyle = cssColor('--text');
 			c.lineWidth = 2;
-			c.strokeRect(at.x + 1, this.shift + this.top(at) + 1, Math.max(at.w - 2, 1), ROW - 3);
+			c.strokeRect(
+				at.x + 1,
+				this.shift + this.top(at) + 1,
+				Math.max(at.w - 2, 1),
+				ROW - 3,
+			);
 		}
 	}
 
@@ -118,7 +122,9 @@ class Flame {
 		const x = event.clientX - area.left;
 		const row = Math.floor((event.clientY - area.top - this.shift) / ROW);
 		const depth = this.options.up ? this.rows - 1 - row : row;
-		return this.boxes.find((b) => b.depth === depth && x >= b.x && x < b.x + Math.max(b.w, 1));
+		return this.boxes.find(
+			(b) => b.depth === depth && x >= b.x && x < b.x + Math.max(b.w, 1),
+		);
 	}
 
 	describe(node) {
@@ -128,12 +134,15 @@ class Flame {
 		const lines = [t.name(node)];
 		lines.push(`${exact(t.value[node])} instructions, ${percent(t.value[node], all)}`);
 		if (this.options.selfCounts !== false)
-			lines.push(`${exact(t.self[node])} in itself, ${percent(t.self[node], all)}`);
+			lines.push(
+				`${exact(t.self[node])} in itself, ${percent(t.self[node], all)}`,
+			);
 		if (!t.source && node && nodes.calls[node])
-			lines.push(`entered ${exact(nodes.calls[node])} times` +
-				(weight.partial ? ' in the whole recording' : ''));
-		if (f >= 0)
-			lines.push(moduleName(f));
+			lines.push(
+				`entered ${exact(nodes.calls[node])} times` +
+					(weight.partial ? ' in the whole recording' : ''),
+			);
+		if (f >= 0) lines.push(moduleName(f));
 		if (!t.source && nodes.kind[node] === KIND.SMALLER)
 			lines.push(`each below ${exact(data.least)} instructions, or too deep`);
 		return lines;
@@ -141,43 +150,40 @@ class Flame {
 
 	hover(event) {
 		const box = this.boxAt(event);
-		if (box)
-			showTip(event, this.describe(box.node));
-		else
-			hideTip();
+		if (box) showTip(event, this.describe(box.node));
+		else hideTip();
 		this.canvas.style.cursor = box ? 'pointer' : 'default';
 	}
 
 	select(node) {
 		this.cursor = node;
-		showDetails(this.describe(node), this.tree.fn(node),
-			this.options.onZoom && node ? () => this.zoomTo({ node }) : null);
+		showDetails(
+			this.describe(node),
+			this.tree.fn(node),
+			this.options.onZoom && node ? () => this.zoomTo({ node }) : null,
+		);
 		this.draw();
 	}
 
 	click(event) {
 		const box = this.boxAt(event);
-		if (!box)
-			return;
+		if (!box) return;
 		/* A click on an ancestor of what is shown leads back to it. */
 		if (this.options.onZoom && box.depth < this.byNode.get(this.zoom).depth)
 			this.zoomTo(box);
-		else
-			this.select(box.node);
+		else this.select(box.node);
 	}
 
 	zoomTo(box) {
 		hideTip();
-		if (box && this.options.onZoom)
-			this.options.onZoom(box.node);
+		if (box && this.options.onZoom) this.options.onZoom(box.node);
 	}
 
 	/* The box next to the cursor in the direction of an arrow key. */
 	next(key) {
 		const t = this.tree;
 		const at = this.byNode.get(this.cursor);
-		if (!at)
-			return this.byNode.get(this.zoom);
+		if (!at) return this.byNode.get(this.zoom);
 		const deeper = this.options.up ? 'ArrowUp' : 'ArrowDown';
 		const siblings = t.children[t.parent[at.node]];
 		if (key === 'ArrowLeft' || key === 'ArrowRight') {
@@ -190,10 +196,8 @@ class Flame {
 	key(event) {
 		if (event.key.startsWith('Arrow')) {
 			const box = this.next(event.key);
-			if (box)
-				this.select(box.node);
-			if (box)
-				this.reveal(box);
+			if (box) this.select(box.node);
+			if (box) this.reveal(box);
 		} else if (event.key === 'Enter' && this.cursor >= 0) {
 			this.zoomTo({ node: this.cursor });
 		} else if (event.key === ' ' && this.cursor >= 0) {

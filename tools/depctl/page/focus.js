@@ -16,8 +16,7 @@ function clamp(value, low, high, otherwise) {
 function readFocus() {
 	const p = new URLSearchParams(location.hash.slice(1));
 	const next = { ...NO_FOCUS };
-	if (VIEWS.includes(p.get('view')))
-		next.view = p.get('view');
+	if (VIEWS.includes(p.get('view'))) next.view = p.get('view');
 	next.thread = clamp(p.get('thread'), 0, data.threads.length - 1, -1);
 	next.fn = clamp(p.get('fn'), 0, FUNCTIONS - 1, -1);
 	next.node = clamp(p.get('node'), 0, NODES - 1, 0);
@@ -31,13 +30,10 @@ function writeFocus(replace) {
 	const p = new URLSearchParams();
 	p.set('view', focus.view);
 	for (const key of ['thread', 'fn', 'node', 'from', 'to'])
-		if (focus[key] !== NO_FOCUS[key])
-			p.set(key, focus[key]);
-	if (focus.query)
-		p.set('q', focus.query);
+		if (focus[key] !== NO_FOCUS[key]) p.set(key, focus[key]);
+	if (focus.query) p.set('q', focus.query);
 	const url = `#${p}`;
-	if (url === location.hash)
-		return;
+	if (url === location.hash) return;
 	history[replace ? 'replaceState' : 'pushState'](null, '', url);
 }
 
@@ -46,8 +42,7 @@ function apply(next) {
 	Object.assign(focus, next);
 	if (old.thread !== focus.thread || old.from !== focus.from || old.to !== focus.to)
 		weigh(focus);
-	for (const watch of watchers)
-		watch(old);
+	for (const watch of watchers) watch(old);
 }
 
 /* Change some members of the focus.  A search is no step of the history. */
@@ -58,16 +53,11 @@ function setFocus(change) {
 
 /* Undo the narrowest part of the focus. */
 function widenFocus() {
-	if (focus.query)
-		setFocus({ query: '' });
-	else if (focus.node)
-		setFocus({ node: 0 });
-	else if (focus.fn >= 0)
-		setFocus({ fn: -1 });
-	else if (focus.from > 0 || focus.to < BUCKETS)
-		setFocus({ from: 0, to: BUCKETS });
-	else if (focus.thread >= 0)
-		setFocus({ thread: -1 });
+	if (focus.query) setFocus({ query: '' });
+	else if (focus.node) setFocus({ node: 0 });
+	else if (focus.fn >= 0) setFocus({ fn: -1 });
+	else if (focus.from > 0 || focus.to < BUCKETS) setFocus({ from: 0, to: BUCKETS });
+	else if (focus.thread >= 0) setFocus({ thread: -1 });
 }
 
 /* ---- search ---- */
@@ -78,10 +68,11 @@ let matches = null;
 function search() {
 	const query = focus.query.toLowerCase();
 	matches = null;
-	if (!query)
-		return { count: 0, insns: 0 };
+	if (!query) return { count: 0, insns: 0 };
 	matches = functions.name.map((name) => name.toLowerCase().includes(query));
 	const found = outermost((i) => nodeFunction(i) >= 0 && matches[nodeFunction(i)]);
-	return { count: matches.filter(Boolean).length,
-		insns: found.reduce((sum, i) => sum + weight.inclusive[i], 0) };
+	return {
+		count: matches.filter(Boolean).length,
+		insns: found.reduce((sum, i) => sum + weight.inclusive[i], 0),
+	};
 }

@@ -11,11 +11,15 @@ const TABS = {
 	functions: ['Functions', functionsView],
 };
 const KEYS = [
-	['/', 'search'], ['1 to 7', 'choose a view'], ['Esc', 'undo the narrowest part of the focus'],
+	['/', 'search'],
+	['1 to 7', 'choose a view'],
+	['Esc', 'undo the narrowest part of the focus'],
 	['arrows', 'in a graph: move; in a table: next row, open or close'],
 	['Enter', 'in a graph: zoom in; in a table: choose the function'],
-	['space', 'in a graph: choose the function'], ['s', 'source of the function in focus'],
-	['c', 'its callers and callees'], ['?', 'this list'],
+	['space', 'in a graph: choose the function'],
+	['s', 'source of the function in focus'],
+	['c', 'its callers and callees'],
+	['?', 'this list'],
 ];
 let shown = {};
 let overview = null;
@@ -27,23 +31,32 @@ function flameView(view, up) {
 	view.append(frame);
 	const flame = new Flame(canvas, { up, onZoom: (node) => setFocus({ node }) });
 	flame.setTree(wholeTree(), focus.node);
-	if (up)
-		frame.scrollTop = frame.scrollHeight;
-	return { resize: () => { flame.layout(); flame.draw(); }, canvas };
+	if (up) frame.scrollTop = frame.scrollHeight;
+	return {
+		resize: () => {
+			flame.layout();
+			flame.draw();
+		},
+		canvas,
+	};
 }
 
 /* What is selected in a graph, with buttons; also for screens without a pointer. */
 function showDetails(lines, f, zoom) {
 	const box = byId('details');
-	const button = (text, action) => element('button', { type: 'button', on: { click: action } }, text);
-	box.replaceChildren(element('span', { className: 'details-name', title: lines[0] }, lines[0]),
-		element('span', { className: 'details-text' }, lines.slice(1).join(' · ')));
-	if (zoom)
-		box.append(button('Zoom', zoom));
+	const button = (text, action) =>
+		element('button', { type: 'button', on: { click: action } }, text);
+	box.replaceChildren(
+		element('span', { className: 'details-name', title: lines[0] }, lines[0]),
+		element('span', { className: 'details-text' }, lines.slice(1).join(' · ')),
+	);
+	if (zoom) box.append(button('Zoom', zoom));
 	if (f >= 0)
-		box.append(button('Focus', () => setFocus({ fn: f })),
+		box.append(
+			button('Focus', () => setFocus({ fn: f })),
 			button('Callers', () => setFocus({ fn: f, view: 'sandwich' })),
-			button('Source', () => setFocus({ fn: f, view: 'source' })));
+			button('Source', () => setFocus({ fn: f, view: 'source' })),
+		);
 }
 
 function showHead() {
@@ -51,15 +64,17 @@ function showHead() {
 	byId('command').textContent = data.command || 'recording';
 	byId('command').title = data.command || '';
 	document.title = `${baseName((data.command || '').split(' ')[0]) || 'recording'} – profile`;
-	byId('totals').textContent = [`${short(data.insns)} instructions`,
+	byId('totals').textContent = [
+		`${short(data.insns)} instructions`,
 		`${short(data.refs)} memory operands`,
 		`${processes} process${processes === 1 ? '' : 'es'}`,
 		`${data.threads.length} thread${data.threads.length === 1 ? '' : 's'}`,
-		data.recorded_ms ? new Date(data.recorded_ms).toLocaleString() : ''].filter(Boolean).join(' · ');
+		data.recorded_ms ? new Date(data.recorded_ms).toLocaleString() : '',
+	]
+		.filter(Boolean)
+		.join(' · ');
 	byId('totals').title = `${exact(data.insns)} user instructions`;
-	const missing = data.missing.slice();
-	if (data.not_counted)
-		missing.push(`${exact(data.not_counted)} calls did not fit in memory: they count for callers`);
+	const missing = data.missing;
 	if (missing.length) {
 		byId('missing').hidden = false;
 		byId('missing').append(element('strong', null, 'Incomplete: '), missing.join('; '));
@@ -69,38 +84,83 @@ function showHead() {
 function showThreads() {
 	const select = byId('thread');
 	select.append(element('option', { value: -1 }, 'all threads'));
-	data.threads.forEach((t, i) => select.append(element('option', { value: i },
-		`${threadName(i)} – ${percent(t.insns, data.insns)}`)));
+	data.threads.forEach((t, i) =>
+		select.append(
+			element(
+				'option',
+				{ value: i },
+				`${threadName(i)} – ${percent(t.insns, data.insns)}`,
+			),
+		),
+	);
 	select.hidden = data.threads.length < 2;
 	select.addEventListener('change', () => setFocus({ thread: Number(select.value) }));
 }
 
 function showTabs() {
-	VIEWS.forEach((name, k) => byId('tabs').append(element('button', { type: 'button', role: 'tab',
-		id: `tab-${name}`, className: `tab tab-${name}`, title: `key ${k + 1}`,
-		on: { click: () => setFocus({ view: name }) } }, TABS[name][0])));
-	byId('key-table').append(...KEYS.map(([key, what]) => element('tr', null,
-		element('td', null, element('kbd', null, key)), element('td', null, what))));
+	VIEWS.forEach((name, k) =>
+		byId('tabs').append(
+			element(
+				'button',
+				{
+					type: 'button',
+					role: 'tab',
+					id: `tab-${name}`,
+					className: `tab tab-${name}`,
+					title: `key ${k + 1}`,
+					on: { click: () => setFocus({ view: name }) },
+				},
+				TABS[name][0],
+			),
+		),
+	);
+	byId('key-table').append(
+		...KEYS.map(([key, what]) =>
+			element(
+				'tr',
+				null,
+				element('td', null, element('kbd', null, key)),
+				element('td', null, what),
+			),
+		),
+	);
 }
 
 /* The parts of the focus, each with a button that removes it. */
 function showFocus() {
 	const chips = [];
-	const chip = (text, change) => chips.push(element('button', { type: 'button', className: 'chip',
-		title: 'remove from the focus', on: { click: () => setFocus(change) } },
-	element('span', { className: 'chip-text' }, text), element('span', { className: 'x' }, '×')));
+	const chip = (text, change) =>
+		chips.push(
+			element(
+				'button',
+				{
+					type: 'button',
+					className: 'chip',
+					title: 'remove from the focus',
+					on: { click: () => setFocus(change) },
+				},
+				element('span', { className: 'chip-text' }, text),
+				element('span', { className: 'x' }, '×'),
+			),
+		);
 	if (focus.from > 0 || focus.to < BUCKETS)
-		chip(`${duration(focus.from * data.time.bucket_ns)} to ` +
-			`${duration(focus.to * data.time.bucket_ns)}`, { from: 0, to: BUCKETS });
-	if (focus.thread >= 0)
-		chip(`thread ${threadName(focus.thread)}`, { thread: -1 });
-	if (focus.fn >= 0)
-		chip(functionName(focus.fn), { fn: -1 });
-	if (focus.node)
-		chip(`zoom: ${nodeName(focus.node)}`, { node: 0 });
+		chip(
+			`${duration(focus.from * data.time.bucket_ns)} to ` +
+				`${duration(focus.to * data.time.bucket_ns)}`,
+			{ from: 0, to: BUCKETS },
+		);
+	if (focus.thread >= 0) chip(`thread ${threadName(focus.thread)}`, { thread: -1 });
+	if (focus.fn >= 0) chip(functionName(focus.fn), { fn: -1 });
+	if (focus.node) chip(`zoom: ${nodeName(focus.node)}`, { node: 0 });
 	if (weight.partial)
-		chips.push(element('span', { className: 'note' }, `${exact(weight.inclusive[0])} of ` +
-			`${exact(data.insns)} instructions`));
+		chips.push(
+			element(
+				'span',
+				{ className: 'note' },
+				`${exact(weight.inclusive[0])} of ` +
+					`${exact(data.insns)} instructions`,
+			),
+		);
 	byId('focus').replaceChildren(...chips);
 	byId('focus').hidden = !chips.length;
 	byId('thread').value = focus.thread;
@@ -108,10 +168,10 @@ function showFocus() {
 
 function showFound() {
 	const found = search();
-	if (byId('search').value !== focus.query)
-		byId('search').value = focus.query;
-	byId('found').textContent = focus.query ? `${exact(found.count)} found, ` +
-		`${percent(found.insns, weight.inclusive[0])}` : '';
+	if (byId('search').value !== focus.query) byId('search').value = focus.query;
+	byId('found').textContent = focus.query
+		? `${exact(found.count)} found, ` + `${percent(found.insns, weight.inclusive[0])}`
+		: '';
 }
 
 function showSide() {
@@ -119,7 +179,12 @@ function showSide() {
 	const scroll = side.scrollTop;
 	side.replaceChildren();
 	if (side.offsetParent && focus.view !== 'functions')
-		functionTable(side, FUNCTION_COLUMNS.filter((c) => ['self', 'inclusive', 'name'].includes(c.key)));
+		functionTable(
+			side,
+			FUNCTION_COLUMNS.filter((c) =>
+				['self', 'inclusive', 'name'].includes(c.key),
+			),
+		);
 	side.scrollTop = scroll;
 }
 
@@ -140,27 +205,23 @@ function show() {
 	showFocus();
 	showView();
 	showSide();
-	if (overview)
-		overview.update();
+	if (overview) overview.update();
 }
 
 /* Move to the next or previous row of the table that has the keyboard. */
 function moveRow(event) {
 	const row = event.target.closest('tr');
-	if (!row)
-		return false;
-	const next = event.key === 'ArrowDown' ? row.nextElementSibling : row.previousElementSibling;
-	if (event.key === 'Enter')
-		row.click();
-	else if (next)
-		next.focus();
+	if (!row) return false;
+	const next =
+		event.key === 'ArrowDown' ? row.nextElementSibling : row.previousElementSibling;
+	if (event.key === 'Enter') row.click();
+	else if (next) next.focus();
 	return true;
 }
 
 function onKey(event) {
 	const typing = event.target.matches('input, select');
-	if (event.ctrlKey || event.altKey || event.metaKey || byId('keys').open)
-		return;
+	if (event.ctrlKey || event.altKey || event.metaKey || byId('keys').open) return;
 	if (event.key === 'Escape') {
 		event.target.blur();
 		widenFocus();
@@ -168,13 +229,11 @@ function onKey(event) {
 		if (event.key === 'Enter' && matches) {
 			const best = functionOrder(functionSums())[0];
 			event.target.blur();
-			if (best !== undefined)
-				setFocus({ fn: best, query: '' });
+			if (best !== undefined) setFocus({ fn: best, query: '' });
 		}
 		return;
 	} else if (['ArrowDown', 'ArrowUp', 'Enter'].includes(event.key)) {
-		if (event.target.matches('button') || !moveRow(event))
-			return;
+		if (event.target.matches('button') || !moveRow(event)) return;
 	} else if (event.key === '/') {
 		byId('search').focus();
 		byId('search').select();
@@ -182,8 +241,7 @@ function onKey(event) {
 		byId('keys').showModal();
 	} else if (VIEWS[Number(event.key) - 1]) {
 		setFocus({ view: VIEWS[Number(event.key) - 1] });
-		if (shown.canvas)
-			shown.canvas.focus({ preventScroll: true });
+		if (shown.canvas) shown.canvas.focus({ preventScroll: true });
 	} else if (event.key === 's' || event.key === 'c') {
 		setFocus({ view: event.key === 's' ? 'source' : 'sandwich' });
 	} else {
@@ -193,10 +251,8 @@ function onKey(event) {
 }
 
 function resize() {
-	if (shown.resize)
-		shown.resize();
-	if (overview)
-		overview.draw();
+	if (shown.resize) shown.resize();
+	if (overview) overview.draw();
 	showSide();
 }
 

@@ -19,10 +19,9 @@ function baseName(path) {
 	return path ? path.slice(path.lastIndexOf('/') + 1) : '';
 }
 
-/* A function; an entry of a procedure linkage table has the name of the function that it jumps to. */
+/* An entry of a procedure linkage table has the name of the function that it jumps to. */
 function functionName(f) {
-	if (f < 0)
-		return '[unknown]';
+	if (f < 0) return '[unknown]';
 	const name = functions.name[f] || '[no name]';
 	return stubs.has(f) ? `${name}@plt` : name;
 }
@@ -38,35 +37,33 @@ function processName(i) {
 
 function threadName(i) {
 	const t = data.threads[i];
-	if (t.others !== undefined)
-		return `${t.others} other threads`;
+	if (t.others !== undefined) return `${t.others} other threads`;
 	return `${t.tid} ${t.name || ''}`.trim();
 }
 
 function nodeName(i) {
-	if (nodes.kind[i] === KIND.SMALLER)
-		return `(${nodes.joined[i]} smaller)`;
-	if (nodes.kind[i] === KIND.PROCESS)
-		return processName(nodes.function[i]);
-	if (i === 0)
-		return 'all';
+	if (nodes.kind[i] === KIND.SMALLER) return `(${nodes.joined[i]} smaller)`;
+	if (nodes.kind[i] === KIND.PROCESS) return processName(nodes.function[i]);
+	if (i === 0) return 'all';
 	const name = functionName(nodes.function[i]);
 	return nodes.kind[i] === KIND.SIGNAL ? `${name} (signal handler)` : name;
 }
 
 /* The function of a node; -1 if it has none. */
 function nodeFunction(i) {
-	return nodes.kind[i] === KIND.PROCESS || nodes.kind[i] === KIND.SMALLER ? -1 :
-		nodes.function[i];
+	return nodes.kind[i] === KIND.PROCESS || nodes.kind[i] === KIND.SMALLER
+		? -1
+		: nodes.function[i];
 }
 
 function exact(n) {
-	return Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, '\u202f');
+	return Math.round(n)
+		.toString()
+		.replace(/\B(?=(\d{3})+$)/g, '\u202f');
 }
 
 function short(n) {
-	if (n < 100000)
-		return exact(n);
+	if (n < 100000) return exact(n);
 	const units = ['', 'k', 'M', 'G', 'T', 'P', 'E'];
 	let u = 0;
 	while (n >= 999.95 && u < units.length - 1) {
@@ -77,26 +74,32 @@ function short(n) {
 }
 
 function percent(part, all) {
-	const p = all ? 100 * part / all : 0;
+	const p = all ? (100 * part) / all : 0;
 	return `${p.toFixed(p >= 99.95 || p === 0 ? 0 : p < 0.1 ? 2 : 1)}\u202f%`;
 }
 
 function duration(ns) {
-	const units = [['s', 1e9], ['ms', 1e6], ['µs', 1e3]];
+	const units = [
+		['s', 1e9],
+		['ms', 1e6],
+		['µs', 1e3],
+	];
 	for (const [name, size] of units)
-		if (ns >= size)
-			return `${+(ns / size).toPrecision(4)}\u202f${name}`;
+		if (ns >= size) return `${+(ns / size).toPrecision(4)}\u202f${name}`;
 	return `${Math.round(ns)}\u202fns`;
 }
 
 /* ---- the tree ---- */
 
 const children = Array.from({ length: NODES }, () => []);
-for (let i = 1; i < NODES; i++)
-	children[nodes.parent[i]].push(i);
+for (let i = 1; i < NODES; i++) children[nodes.parent[i]].push(i);
 
 /* Instructions in focus, by node. */
-const weight = { self: new Float64Array(NODES), inclusive: new Float64Array(NODES), partial: false };
+const weight = {
+	self: new Float64Array(NODES),
+	inclusive: new Float64Array(NODES),
+	partial: false,
+};
 
 function weigh(focus) {
 	const rows = data.rows;
@@ -105,8 +108,11 @@ function weigh(focus) {
 	if (weight.partial) {
 		self.fill(0);
 		for (let i = 0; i < rows.node.length; i++) {
-			if ((focus.thread < 0 || rows.thread[i] === focus.thread) &&
-			    rows.bucket[i] >= focus.from && rows.bucket[i] < focus.to)
+			if (
+				(focus.thread < 0 || rows.thread[i] === focus.thread) &&
+				rows.bucket[i] >= focus.from &&
+				rows.bucket[i] < focus.to
+			)
 				self[rows.node[i]] += rows.insns[i];
 		}
 	} else {
@@ -130,8 +136,7 @@ function walk(enter, leave) {
 		}
 		enter(i);
 		stack.push(~i);
-		for (let k = children[i].length - 1; k >= 0; k--)
-			stack.push(children[i][k]);
+		for (let k = children[i].length - 1; k >= 0; k--) stack.push(children[i][k]);
 	}
 }
 
@@ -142,34 +147,35 @@ function walk(enter, leave) {
 function outermost(match) {
 	const found = [];
 	let inside = 0;
-	walk((i) => {
-		if (match(i) && !inside++)
-			found.push(i);
-	}, (i) => {
-		inside -= match(i) ? 1 : 0;
-	});
+	walk(
+		(i) => {
+			if (match(i) && !inside++) found.push(i);
+		},
+		(i) => {
+			inside -= match(i) ? 1 : 0;
+		},
+	);
 	return found;
 }
 
 /* Sums of all functions in focus: exact ones of the recording, else those of the nodes. */
 function functionSums() {
-	if (!weight.partial)
-		return { self: functions.self, inclusive: functions.inclusive };
+	if (!weight.partial) return { self: functions.self, inclusive: functions.inclusive };
 	const self = new Float64Array(FUNCTIONS);
 	const inclusive = new Float64Array(FUNCTIONS);
 	const active = new Uint32Array(FUNCTIONS);
-	walk((i) => {
-		const f = nodeFunction(i);
-		if (f < 0)
-			return;
-		self[f] += weight.self[i];
-		if (!active[f]++)
-			inclusive[f] += weight.inclusive[i];
-	}, (i) => {
-		const f = nodeFunction(i);
-		if (f >= 0)
-			active[f]--;
-	});
+	walk(
+		(i) => {
+			const f = nodeFunction(i);
+			if (f < 0) return;
+			self[f] += weight.self[i];
+			if (!active[f]++) inclusive[f] += weight.inclusive[i];
+		},
+		(i) => {
+			const f = nodeFunction(i);
+			if (f >= 0) active[f]--;
+		},
+	);
 	return { self, inclusive };
 }
 
@@ -178,13 +184,26 @@ function functionSums() {
  * a node stands for, or one of them.
  */
 function wholeTree() {
-	return { parent: nodes.parent, value: weight.inclusive, self: weight.self, children,
-		source: null, name: nodeName, fn: nodeFunction };
+	return {
+		parent: nodes.parent,
+		value: weight.inclusive,
+		self: weight.self,
+		children,
+		source: null,
+		name: nodeName,
+		fn: nodeFunction,
+	};
 }
 
 function newTree(source) {
-	const t = { parent: [0], value: [0], self: [0], children: [[]], source: [source],
-		keys: [new Map()] };
+	const t = {
+		parent: [0],
+		value: [0],
+		self: [0],
+		children: [[]],
+		source: [source],
+		keys: [new Map()],
+	};
 	t.name = (i) => nodeName(t.source[i]);
 	t.fn = (i) => nodeFunction(t.source[i]);
 	return t;
@@ -193,8 +212,14 @@ function newTree(source) {
 /* The child of a node of a tree that stands for the same function as source. */
 function childOf(t, parent, source) {
 	const kind = nodes.kind[source];
-	const key = kind === KIND.SMALLER ? 's' : kind === KIND.PROCESS ? `p${nodes.function[source]}` :
-		source === 0 ? 'r' : nodes.function[source];
+	const key =
+		kind === KIND.SMALLER
+			? 's'
+			: kind === KIND.PROCESS
+				? `p${nodes.function[source]}`
+				: source === 0
+					? 'r'
+					: nodes.function[source];
 	let i = t.keys[parent].get(key);
 	if (i === undefined) {
 		i = t.parent.length;
@@ -211,8 +236,7 @@ function childOf(t, parent, source) {
 }
 
 function sortTree(t) {
-	for (const list of t.children)
-		list.sort((a, b) => t.value[b] - t.value[a] || a - b);
+	for (const list of t.children) list.sort((a, b) => t.value[b] - t.value[a] || a - b);
 	return t;
 }
 
@@ -224,8 +248,7 @@ function callerTree(roots) {
 		t.value[0] += weight.inclusive[root];
 		for (let i = root; i !== 0;) {
 			i = nodes.parent[i];
-			if (i === 0)
-				break;
+			if (i === 0) break;
 			at = childOf(t, at, i);
 			t.value[at] += weight.inclusive[root];
 		}

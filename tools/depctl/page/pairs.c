@@ -2,8 +2,8 @@
 /*
  * Calls between functions, from the whole tree of contexts.
  *
- * Instructions of a pair are those of the callee's contexts with all below them.  In a recursion the
- * same pair can be above itself: only its outermost occurrence counts.
+ * Instructions of a pair are those of the callee's contexts with all below them.  In a recursion
+ * the same pair can be above itself: only its outermost occurrence counts.
  */
 #include <errno.h>
 #include <stdlib.h>

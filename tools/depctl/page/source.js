@@ -4,8 +4,7 @@
 /* Lines of each source file, as a map from number to text. */
 const sourceText = new Map();
 for (const range of data.text) {
-	if (!sourceText.has(range.file))
-		sourceText.set(range.file, new Map());
+	if (!sourceText.has(range.file)) sourceText.set(range.file, new Map());
 	range.lines.forEach((line, k) => sourceText.get(range.file).set(range.first + k, line));
 }
 
@@ -13,10 +12,8 @@ for (const range of data.text) {
 function lineCounts(code) {
 	const files = new Map();
 	for (let i = 0; i < code.at.length; i++) {
-		if (code.file[i] < 0)
-			continue;
-		if (!files.has(code.file[i]))
-			files.set(code.file[i], new Map());
+		if (code.file[i] < 0) continue;
+		if (!files.has(code.file[i])) files.set(code.file[i], new Map());
 		const lines = files.get(code.file[i]);
 		const line = lines.get(code.line[i]) || { insns: 0, times: 0 };
 		line.insns += code.count[i];
@@ -27,8 +24,7 @@ function lineCounts(code) {
 }
 
 function heat(row, count, peak) {
-	if (count)
-		row.style.setProperty('--heat', (0.06 + 0.5 * count / peak).toFixed(3));
+	if (count) row.style.setProperty('--heat', (0.06 + (0.5 * count) / peak).toFixed(3));
 	row.classList.toggle('hot', count > 0);
 }
 
@@ -38,12 +34,12 @@ function shownLines(file, lines) {
 	const numbers = new Set(lines.keys());
 	const sorted = Array.from(lines.keys()).sort((a, b) => a - b);
 	for (let k = 0; k < sorted.length; k++) {
-		const to = k + 1 < sorted.length && sorted[k + 1] - sorted[k] <= 40 ? sorted[k + 1] :
-			sorted[k] + 4;
+		const to =
+			k + 1 < sorted.length && sorted[k + 1] - sorted[k] <= 40
+				? sorted[k + 1]
+				: sorted[k] + 4;
 		const from = k > 0 && sorted[k] - sorted[k - 1] <= 40 ? sorted[k] : sorted[k] - 4;
-		for (let n = from; n <= to; n++)
-			if (text.has(n))
-				numbers.add(n);
+		for (let n = from; n <= to; n++) if (text.has(n)) numbers.add(n);
 	}
 	return Array.from(numbers).sort((a, b) => a - b);
 }
@@ -56,36 +52,86 @@ function sourceTable(file, lines, all, onLine) {
 	for (const n of shownLines(file, lines)) {
 		const line = lines.get(n);
 		if (last && n > last + 1)
-			body.append(element('tr', { className: 'gap' }, element('td', { colSpan: 4 }, '⋯')));
+			body.append(
+				element(
+					'tr',
+					{ className: 'gap' },
+					element('td', { colSpan: 4 }, '⋯'),
+				),
+			);
 		last = n;
-		const row = element('tr', { data: { line: n }, on: { click: () => onLine(n) } },
+		const row = element(
+			'tr',
+			{ data: { line: n }, on: { click: () => onLine(n) } },
 			line ? shareCell(line.insns, all) : element('td'),
 			line ? numberCell(line.times) : element('td'),
 			element('td', { className: 'number line' }, String(n)),
-			element('td', { className: 'code' }, text.has(n) ? text.get(n) : ''));
+			element('td', { className: 'code' }, text.has(n) ? text.get(n) : ''),
+		);
 		heat(row, line ? line.insns : 0, peak);
 		body.append(row);
 	}
-	return element('table', { className: 'source' }, element('thead', null, element('tr', null,
-		element('th', { title: 'instructions of the line' }, 'self'),
-		element('th', { title: 'times its most executed instruction was executed' }, 'times'),
-		element('th', null, 'line'), element('th', { className: 'name' }, 'source'))), body);
+	return element(
+		'table',
+		{ className: 'source' },
+		element(
+			'thead',
+			null,
+			element(
+				'tr',
+				null,
+				element('th', { title: 'instructions of the line' }, 'self'),
+				element(
+					'th',
+					{
+						title: 'times its most executed instruction ran',
+					},
+					'times',
+				),
+				element('th', null, 'line'),
+				element('th', { className: 'name' }, 'source'),
+			),
+		),
+		body,
+	);
 }
 
 function assemblyTable(code, onRow) {
 	const peak = Math.max(...code.count, 1);
 	const body = element('tbody');
 	for (let i = 0; i < code.at.length; i++) {
-		const row = element('tr', { data: { index: i }, on: { click: () => onRow(i) } },
-			numberCell(code.count[i]), element('td', { className: 'address' },
-				code.at[i].slice(2)), element('td', { className: 'code' }, code.text[i]),
-			element('td', { className: 'number line' }, code.line[i] ? String(code.line[i]) : ''));
+		const row = element(
+			'tr',
+			{ data: { index: i }, on: { click: () => onRow(i) } },
+			numberCell(code.count[i]),
+			element('td', { className: 'address' }, code.at[i].slice(2)),
+			element('td', { className: 'code' }, code.text[i]),
+			element(
+				'td',
+				{ className: 'number line' },
+				code.line[i] ? String(code.line[i]) : '',
+			),
+		);
 		heat(row, code.count[i], peak);
 		body.append(row);
 	}
-	return element('table', { className: 'assembly' }, element('thead', null, element('tr', null,
-		element('th', null, 'times'), element('th', { className: 'address' }, 'address'),
-		element('th', { className: 'name' }, 'instruction'), element('th', null, 'line'))), body);
+	return element(
+		'table',
+		{ className: 'assembly' },
+		element(
+			'thead',
+			null,
+			element(
+				'tr',
+				null,
+				element('th', null, 'times'),
+				element('th', { className: 'address' }, 'address'),
+				element('th', { className: 'name' }, 'instruction'),
+				element('th', null, 'line'),
+			),
+		),
+		body,
+	);
 }
 
 /* Mark the lines and instructions that belong together. */
@@ -104,68 +150,132 @@ function mark(view, code, file, line) {
 
 function noCode(view, f) {
 	const has = f !== undefined;
-	view.append(element('p', { className: 'note' }, has ?
-		`This page has no instructions of ${functionName(f)}: it has those of the ` +
-		`${exact(codeOf.size)} functions that executed most.` : 'Nothing was executed in this focus.'));
+	view.append(
+		element(
+			'p',
+			{ className: 'note' },
+			has
+				? `This page has no instructions of ${functionName(f)}: ` +
+						`it has those of the ${exact(codeOf.size)} ` +
+						'functions that executed most.'
+				: 'Nothing was executed in this focus.',
+		),
+	);
 	if (has)
-		view.append(element('pre', { className: 'command' },
-			'depctl query edges STORE --annotate FUNCTION'));
+		view.append(
+			element(
+				'pre',
+				{ className: 'command' },
+				'depctl query edges STORE --annotate FUNCTION',
+			),
+		);
 	return {};
 }
 
 function sourceView(view) {
 	const f = shownFunction();
 	const code = codeOf.get(f);
-	if (!code)
-		return noCode(view, f);
+	if (!code) return noCode(view, f);
 	const files = lineCounts(code);
 	const all = code.count.reduce((sum, n) => sum + n, 0);
-	const order = Array.from(files.keys()).sort((a, b) => sum(files.get(b)) - sum(files.get(a)));
+	const order = Array.from(files.keys()).sort(
+		(a, b) => sum(files.get(b)) - sum(files.get(a)),
+	);
 	const left = element('div', { className: 'pane' });
 	const right = element('div', { className: 'pane' });
 	let shown = -1;
 	function sum(lines) {
 		return Array.from(lines.values()).reduce((n, line) => n + line.insns, 0);
 	}
+	function share(file) {
+		return percent(sum(files.get(file)), all);
+	}
 	function show(file) {
 		shown = file;
 		left.replaceChildren();
 		if (order.length > 1)
-			left.append(element('select', { ariaLabel: 'Source file', value: file,
-				on: { change: (e) => show(Number(e.target.value)) } },
-			...order.map((n) => element('option', { value: n, selected: n === file },
-				`${percent(sum(files.get(n)), all)}  ${data.files[n]}`))));
-		else
-			left.append(element('p', { className: 'path' }, data.files[file]));
+			left.append(
+				element(
+					'select',
+					{
+						ariaLabel: 'Source file',
+						value: file,
+						on: { change: (e) => show(Number(e.target.value)) },
+					},
+					...order.map((n) =>
+						element(
+							'option',
+							{ value: n, selected: n === file },
+							`${share(n)}  ${data.files[n]}`,
+						),
+					),
+				),
+			);
+		else left.append(element('p', { className: 'path' }, data.files[file]));
 		if (data.newer.includes(file))
-			left.append(element('p', { className: 'warning' },
-				'This file was modified after the recording began: lines may be wrong.'));
+			left.append(
+				element(
+					'p',
+					{ className: 'warning' },
+					'This file was modified after the recording began: ' +
+						'lines may be wrong.',
+				),
+			);
 		if (!sourceText.has(file))
-			left.append(element('p', { className: 'note' }, 'The text of this file is not in the page.'));
-		left.append(sourceTable(file, files.get(file), all, (n) => {
-			const row = mark(view, code, file, n);
-			if (row)
-				right.scrollTop = row.offsetTop - right.clientHeight / 3;
-		}));
+			left.append(
+				element(
+					'p',
+					{ className: 'note' },
+					'The text of this file is not in the page.',
+				),
+			);
+		left.append(
+			sourceTable(file, files.get(file), all, (n) => {
+				const row = mark(view, code, file, n);
+				if (row) right.scrollTop = row.offsetTop - right.clientHeight / 3;
+			}),
+		);
 	}
-	view.append(element('h2', { className: 'title' }, functionName(f),
-		element('span', { className: 'module' }, moduleName(f))),
-	element('p', { className: 'note' }, `${exact(all)} instructions in it, ` +
-		`${percent(all, data.insns)} of the recording; counts are of the whole recording.`));
-	if (order.length)
-		show(order[0]);
+	view.append(
+		element(
+			'h2',
+			{ className: 'title' },
+			functionName(f),
+			element('span', { className: 'module' }, moduleName(f)),
+		),
+		element(
+			'p',
+			{ className: 'note' },
+			`${exact(all)} instructions in it, ` +
+				`${percent(all, data.insns)} of the recording; ` +
+				'counts are of the whole recording.',
+		),
+	);
+	if (order.length) show(order[0]);
 	else
-		left.append(element('p', { className: 'note' }, 'No source lines are known: build with -g.'));
-	right.append(assemblyTable(code, (i) => {
-		if (code.file[i] < 0)
-			return;
-		if (code.file[i] !== shown)
-			show(code.file[i]);
-		mark(view, code, code.file[i], code.line[i]);
-		const row = left.querySelector(`tr[data-line="${code.line[i]}"]`);
-		if (row)
-			left.scrollTop = row.offsetTop - left.clientHeight / 3;
-	}));
-	view.append(element('div', { className: 'panes' }, left, right));
+		left.append(
+			element(
+				'p',
+				{ className: 'note' },
+				'No source lines are known: build with -g.',
+			),
+		);
+	right.append(
+		assemblyTable(code, (i) => {
+			if (code.file[i] < 0) return;
+			if (code.file[i] !== shown) show(code.file[i]);
+			mark(view, code, code.file[i], code.line[i]);
+			const row = left.querySelector(`tr[data-line="${code.line[i]}"]`);
+			if (row) left.scrollTop = row.offsetTop - left.clientHeight / 3;
+		}),
+	);
+	view.append(
+		element(
+			'div',
+			{ className: order.length ? 'panes' : 'panes without' },
+			left,
+			right,
+		),
+	);
 	return {};
 }

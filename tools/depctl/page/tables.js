@@ -6,9 +6,12 @@ const sorting = { key: 'self', up: false };
 
 /* Why counts in a table may be smaller than in the recording. */
 function partialNote() {
-	return element('p', { className: 'note' },
+	return element(
+		'p',
+		{ className: 'note' },
 		`Only the time and thread in focus count. Chains of calls with less than ` +
-		`${exact(data.least)} instructions are left out of these sums.`);
+			`${exact(data.least)} instructions are left out of these sums.`,
+	);
 }
 
 function selectFunction(f) {
@@ -26,54 +29,133 @@ const FUNCTION_COLUMNS = [
 ];
 
 function functionOrder(sums) {
-	const value = { self: sums.self, inclusive: sums.inclusive, calls: functions.calls,
-		refs: functions.refs, name: functions.name }[sorting.key];
-	const list = Array.from({ length: FUNCTIONS }, (x, f) => f)
-		.filter((f) => (!matches || matches[f]) &&
-			(!weight.partial || sums.inclusive[f] > 0));
+	const value = {
+		self: sums.self,
+		inclusive: sums.inclusive,
+		calls: functions.calls,
+		refs: functions.refs,
+		name: functions.name,
+	}[sorting.key];
+	const list = Array.from({ length: FUNCTIONS }, (x, f) => f).filter(
+		(f) => (!matches || matches[f]) && (!weight.partial || sums.inclusive[f] > 0),
+	);
 	list.sort((a, b) => (value[a] < value[b] ? 1 : value[a] > value[b] ? -1 : a - b));
 	return sorting.up ? list.reverse() : list;
 }
 
+/* A function without a total: it was only jumped to, and counts for the function that did. */
+function notEntered() {
+	return element(
+		'td',
+		{ className: 'share', title: 'it was never called, only jumped to' },
+		'–',
+	);
+}
+
 function functionRow(f, sums, columns) {
 	const all = weight.inclusive[0];
-	const cells = { self: () => shareCell(sums.self[f], all),
-		inclusive: () => shareCell(sums.inclusive[f], all, 'total'),
-		calls: () => numberCell(functions.calls[f]), refs: () => numberCell(functions.refs[f]),
-		name: () => element('td', { className: 'name', title: functionName(f) },
-			element('span', { className: 'name-text' }, functionName(f)),
-			element('span', { className: 'module' }, moduleName(f))) };
-	return element('tr', { tabIndex: 0, className: f === focus.fn ? 'selected' : '',
-		data: { function: f }, on: { click: () => selectFunction(f),
-			dblclick: () => setFocus({ fn: f, view: 'source' }) } },
-	...columns.map((column) => cells[column.key]()));
+	const cells = {
+		self: () => shareCell(sums.self[f], all),
+		inclusive: () =>
+			sums.inclusive[f] < sums.self[f]
+				? notEntered()
+				: shareCell(sums.inclusive[f], all, 'total'),
+		calls: () => numberCell(functions.calls[f]),
+		refs: () => numberCell(functions.refs[f]),
+		name: () =>
+			element(
+				'td',
+				{ className: 'name', title: functionName(f) },
+				element('span', { className: 'name-text' }, functionName(f)),
+				element('span', { className: 'module' }, moduleName(f)),
+			),
+	};
+	return element(
+		'tr',
+		{
+			tabIndex: 0,
+			className: f === focus.fn ? 'selected' : '',
+			data: { function: f },
+			on: {
+				click: () => selectFunction(f),
+				dblclick: () => setFocus({ fn: f, view: 'source' }),
+			},
+		},
+		...columns.map((column) => cells[column.key]()),
+	);
 }
 
 function functionTable(into, columns) {
 	const sums = functionSums();
 	const order = functionOrder(sums);
-	const head = element('tr', null, ...columns.map((column) => element('th', {
-		title: column.tip || '', className: column.key === 'name' ? 'name' : '',
-		ariaSort: sorting.key === column.key ? sorting.up ? 'ascending' : 'descending' : 'none' },
-	element('button', { type: 'button', on: { click: () => {
-		sorting.up = sorting.key === column.key ? !sorting.up : column.key === 'name';
-		sorting.key = column.key;
-		into.replaceChildren();
-		functionTable(into, columns);
-	} } }, column.title))));
+	const head = element(
+		'tr',
+		null,
+		...columns.map((column) =>
+			element(
+				'th',
+				{
+					title: column.tip || '',
+					className: column.key === 'name' ? 'name' : '',
+					ariaSort:
+						sorting.key === column.key
+							? sorting.up
+								? 'ascending'
+								: 'descending'
+							: 'none',
+				},
+				element(
+					'button',
+					{
+						type: 'button',
+						on: {
+							click: () => {
+								sorting.up =
+									sorting.key === column.key
+										? !sorting.up
+										: column.key ===
+											'name';
+								sorting.key = column.key;
+								into.replaceChildren();
+								functionTable(into, columns);
+							},
+						},
+					},
+					column.title,
+				),
+			),
+		),
+	);
 	const rows = order.slice(0, TABLE_ROWS).map((f) => functionRow(f, sums, columns));
-	into.append(element('table', { className: 'functions' }, element('thead', null, head),
-		element('tbody', null, ...rows)));
+	into.append(
+		element(
+			'table',
+			{ className: 'functions' },
+			element('thead', null, head),
+			element('tbody', null, ...rows),
+		),
+	);
 	const more = order.length - rows.length;
 	if (more > 0)
-		into.append(element('p', { className: 'note' }, `${exact(more)} more: search for a name`));
+		into.append(
+			element(
+				'p',
+				{ className: 'note' },
+				`${exact(more)} more: search for a name`,
+			),
+		);
 	if (data.left_out.functions && !matches && !weight.partial)
-		into.append(element('p', { className: 'note' }, `${exact(data.left_out.functions)} ` +
-			`functions with ${exact(data.left_out.insns)} instructions are not in this page`));
-	if (weight.partial)
-		into.append(partialNote());
-	if (!order.length)
-		into.append(element('p', { className: 'note' }, 'No function matches.'));
+		into.append(
+			element(
+				'p',
+				{ className: 'note' },
+				`${exact(data.left_out.functions)} ` +
+					`functions with ${exact(data.left_out.insns)} ` +
+					'instructions are not in this page',
+			),
+		);
+	if (weight.partial) into.append(partialNote());
+	if (!order.length) into.append(element('p', { className: 'note' }, 'No function matches.'));
 }
 
 function functionsView(view) {
@@ -92,15 +174,15 @@ function openHottest() {
 	let target = 0;
 	if (focus.fn >= 0) {
 		for (let i = 1; i < NODES; i++)
-			if (nodeFunction(i) === focus.fn &&
-			    (!target || weight.inclusive[i] > weight.inclusive[target]))
+			if (
+				nodeFunction(i) === focus.fn &&
+				(!target || weight.inclusive[i] > weight.inclusive[target])
+			)
 				target = i;
-		for (let i = target; i !== 0; i = nodes.parent[i])
-			opened.add(nodes.parent[i]);
+		for (let i = target; i !== 0; i = nodes.parent[i]) opened.add(nodes.parent[i]);
 		return target;
 	}
-	if (opened.size > 1)
-		return 0;
+	if (opened.size > 1) return 0;
 	for (let depth = 0; depth < 12 && children[target].length; depth++) {
 		opened.add(target);
 		target = children[target][0];
@@ -113,35 +195,68 @@ function treeRow(i, depth, redraw) {
 	const leaf = !children[i].some((child) => weight.inclusive[child] > 0);
 	const f = nodeFunction(i);
 	const toggle = () => {
-		if (!opened.delete(i))
-			opened.add(i);
+		if (!opened.delete(i)) opened.add(i);
 		redraw(i);
 	};
-	const name = element('td', { className: 'name', title: nodeName(i) },
+	const name = element(
+		'td',
+		{ className: 'name', title: nodeName(i) },
 		element('span', { className: 'indent' }),
-		element('button', { type: 'button', className: 'toggle', tabIndex: -1, disabled: leaf,
-			ariaLabel: opened.has(i) ? 'close' : 'open',
-			on: { click: (e) => { e.stopPropagation(); toggle(); } } },
-		leaf ? '·' : opened.has(i) ? '▾' : '▸'),
+		element(
+			'button',
+			{
+				type: 'button',
+				className: 'toggle',
+				tabIndex: -1,
+				disabled: leaf,
+				ariaLabel: opened.has(i) ? 'close' : 'open',
+				on: {
+					click: (e) => {
+						e.stopPropagation();
+						toggle();
+					},
+				},
+			},
+			leaf ? '·' : opened.has(i) ? '▾' : '▸',
+		),
 		element('span', { className: 'name-text' }, nodeName(i)),
-		element('span', { className: 'module' }, moduleName(f)));
+		element('span', { className: 'module' }, moduleName(f)),
+	);
 	name.firstChild.style.width = `${Math.min(depth, 40) * 12}px`;
 	const found = f >= 0 && (matches ? matches[f] : false);
-	const row = element('tr', { tabIndex: 0, data: { node: i },
-		className: (f >= 0 && f === focus.fn ? 'selected ' : '') + (found ? 'found' : ''),
-		on: { click: () => { if (f >= 0) selectFunction(f); else if (!leaf) toggle(); },
-			keydown: (e) => {
-				if ((e.key === 'ArrowRight' && !opened.has(i) && !leaf) ||
-				    (e.key === 'ArrowLeft' && opened.has(i))) {
-					e.preventDefault();
-					toggle();
-				}
-			} } },
-	shareCell(weight.inclusive[i], all, 'total'), shareCell(weight.self[i], all),
-	numberCell(nodes.calls[i]), name);
+	const row = element(
+		'tr',
+		{
+			tabIndex: 0,
+			data: { node: i },
+			className:
+				(f >= 0 && f === focus.fn ? 'selected ' : '') +
+				(found ? 'found' : ''),
+			on: {
+				click: () => {
+					if (f >= 0) selectFunction(f);
+					else if (!leaf) toggle();
+				},
+				keydown: (e) => {
+					if (
+						(e.key === 'ArrowRight' &&
+							!opened.has(i) &&
+							!leaf) ||
+						(e.key === 'ArrowLeft' && opened.has(i))
+					) {
+						e.preventDefault();
+						toggle();
+					}
+				},
+			},
+		},
+		shareCell(weight.inclusive[i], all, 'total'),
+		shareCell(weight.self[i], all),
+		numberCell(nodes.calls[i]),
+		name,
+	);
 	row.setAttribute('aria-level', depth + 1);
-	if (!leaf)
-		row.setAttribute('aria-expanded', opened.has(i));
+	if (!leaf) row.setAttribute('aria-expanded', opened.has(i));
 	return row;
 }
 
@@ -151,11 +266,9 @@ function treeRows(redraw) {
 	while (stack.length && rows.length < 3000) {
 		const [i, depth] = stack.pop();
 		rows.push(treeRow(i, depth, redraw));
-		if (!opened.has(i))
-			continue;
+		if (!opened.has(i)) continue;
 		const list = children[i].filter((child) => weight.inclusive[child] > 0);
-		for (let k = list.length - 1; k >= 0; k--)
-			stack.push([list[k], depth + 1]);
+		for (let k = list.length - 1; k >= 0; k--) stack.push([list[k], depth + 1]);
 	}
 	return rows;
 }
@@ -166,19 +279,32 @@ function treeView(view) {
 	const redraw = (node) => {
 		body.replaceChildren(...treeRows(redraw));
 		const row = body.querySelector(`tr[data-node="${node}"]`);
-		if (row)
-			row.focus({ preventScroll: true });
+		if (row) row.focus({ preventScroll: true });
 	};
 	const target = openHottest();
 	body.append(...treeRows(redraw));
-	frame.append(element('table', { className: 'tree', role: 'treegrid' },
-		element('thead', null, element('tr', null, element('th', null, 'total'),
-			element('th', null, 'self'), element('th', { title: 'in the whole recording' }, 'calls'),
-			element('th', { className: 'name' }, 'function'))), body));
+	frame.append(
+		element(
+			'table',
+			{ className: 'tree', role: 'treegrid' },
+			element(
+				'thead',
+				null,
+				element(
+					'tr',
+					null,
+					element('th', null, 'total'),
+					element('th', null, 'self'),
+					element('th', { title: 'in the whole recording' }, 'calls'),
+					element('th', { className: 'name' }, 'function'),
+				),
+			),
+			body,
+		),
+	);
 	view.append(frame);
 	const row = target ? body.querySelector(`tr[data-node="${target}"]`) : null;
-	if (row)
-		row.scrollIntoView({ block: 'center' });
+	if (row) row.scrollIntoView({ block: 'center' });
 	return {};
 }
 
@@ -194,21 +320,55 @@ function neighbours(f, callers, tree) {
 	const other = callers ? pairs.caller : pairs.callee;
 	for (let i = 0; i < mine.length; i++)
 		if (mine[i] === f)
-			list.push([other[i], pairs.calls[i], pairs.insns[i],
-				other[i] < 0 ? '[none]' : functionName(other[i])]);
+			list.push([
+				other[i],
+				pairs.calls[i],
+				pairs.insns[i],
+				other[i] < 0 ? '[none]' : functionName(other[i]),
+			]);
 	return list.sort((a, b) => b[2] - a[2]);
 }
 
 function neighbourTable(title, list, all) {
-	const rows = list.slice(0, 100).map(([f, calls, insns, name]) => element('tr', {
-		tabIndex: f >= 0 ? 0 : -1, data: { function: f },
-		on: { click: () => { if (f >= 0) setFocus({ fn: f }); } } },
-	shareCell(insns, all, 'total'), calls === null ? element('td', { className: 'number' }, '–') :
-		numberCell(calls), element('td', { className: 'name', title: name },
-		element('span', { className: 'name-text' }, name))));
-	const table = element('table', { className: 'neighbours' }, element('thead', null,
-		element('tr', null, element('th', null, 'total'), element('th', null, 'calls'),
-			element('th', { className: 'name' }, title))), element('tbody', null, ...rows));
+	const rows = list.slice(0, 100).map(([f, calls, insns, name]) =>
+		element(
+			'tr',
+			{
+				tabIndex: f >= 0 ? 0 : -1,
+				data: { function: f },
+				on: {
+					click: () => {
+						if (f >= 0) setFocus({ fn: f });
+					},
+				},
+			},
+			shareCell(insns, all, 'total'),
+			calls === null
+				? element('td', { className: 'number' }, '–')
+				: numberCell(calls),
+			element(
+				'td',
+				{ className: 'name', title: name },
+				element('span', { className: 'name-text' }, name),
+			),
+		),
+	);
+	const table = element(
+		'table',
+		{ className: 'neighbours' },
+		element(
+			'thead',
+			null,
+			element(
+				'tr',
+				null,
+				element('th', null, 'total'),
+				element('th', null, 'calls'),
+				element('th', { className: 'name' }, title),
+			),
+		),
+		element('tbody', null, ...rows),
+	);
 	if (!list.length)
 		return element('div', null, table, element('p', { className: 'note' }, 'None.'));
 	return element('div', null, table);
@@ -221,10 +381,16 @@ function shownFunction() {
 
 function sandwichView(view) {
 	const f = shownFunction();
-	const roots = f === undefined ? [] : outermost((i) => nodeFunction(i) === f)
-		.filter((i) => weight.inclusive[i] > 0);
+	const roots =
+		f === undefined
+			? []
+			: outermost((i) => nodeFunction(i) === f).filter(
+					(i) => weight.inclusive[i] > 0,
+				);
 	if (f === undefined) {
-		view.append(element('p', { className: 'note' }, 'Nothing was executed in this focus.'));
+		view.append(
+			element('p', { className: 'note' }, 'Nothing was executed in this focus.'),
+		);
 		return {};
 	}
 	const up = roots.length ? callerTree(roots) : null;
@@ -232,24 +398,46 @@ function sandwichView(view) {
 	const all = weight.partial ? (up ? up.value[0] : 0) : functions.inclusive[f];
 	const title = element('h2', { className: 'title' }, functionName(f));
 	const none = { children: [[]] };
-	view.append(title, element('div', { className: 'columns' },
-		neighbourTable('called by', neighbours(f, true, up || none), all),
-		neighbourTable('calls', neighbours(f, false, down || none), all)));
+	view.append(
+		title,
+		element(
+			'div',
+			{ className: 'columns' },
+			neighbourTable('called by', neighbours(f, true, up || none), all),
+			neighbourTable('calls', neighbours(f, false, down || none), all),
+		),
+	);
 	if (!roots.length) {
-		view.append(element('p', { className: 'note' }, 'No chain of calls of this function has ' +
-			`${exact(data.least)} instructions: there is no graph.`));
+		view.append(
+			element(
+				'p',
+				{ className: 'note' },
+				'No chain of calls of this function has ' +
+					`${exact(data.least)} instructions: there is no graph.`,
+			),
+		);
 		return {};
 	}
 	const upper = element('canvas', { ariaLabel: 'callers' });
 	const lower = element('canvas', { ariaLabel: 'callees' });
-	view.append(element('p', { className: 'caption' }, 'Callers, the nearest at the bottom'),
+	view.append(
+		element('p', { className: 'caption' }, 'Callers, the nearest at the bottom'),
 		element('div', { className: 'half' }, upper),
 		element('p', { className: 'caption' }, 'Callees'),
-		element('div', { className: 'half' }, lower));
-	const flames = [new Flame(upper, { up: true, selfCounts: false, root: true }),
-		new Flame(lower, { root: true })];
+		element('div', { className: 'half' }, lower),
+	);
+	const flames = [
+		new Flame(upper, { up: true, selfCounts: false, root: true }),
+		new Flame(lower, { root: true }),
+	];
 	flames[0].setTree(up, 0);
 	flames[1].setTree(down, 0);
 	upper.parentElement.scrollTop = upper.parentElement.scrollHeight;
-	return { resize: () => flames.forEach((flame) => { flame.layout(); flame.draw(); }) };
+	return {
+		resize: () =>
+			flames.forEach((flame) => {
+				flame.layout();
+				flame.draw();
+			}),
+	};
 }

@@ -7,8 +7,10 @@ const TOP_FUNCTIONS = 7;
 /* Functions with most instructions of their own in focus; each has a color of its own. */
 function topFunctions() {
 	const self = functionSums().self;
-	return Array.from(self.keys()).filter((f) => self[f] > 0)
-		.sort((a, b) => self[b] - self[a] || a - b).slice(0, TOP_FUNCTIONS);
+	return Array.from(self.keys())
+		.filter((f) => self[f] > 0)
+		.sort((a, b) => self[b] - self[a] || a - b)
+		.slice(0, TOP_FUNCTIONS);
 }
 
 /*
@@ -23,17 +25,27 @@ function chartLayers() {
 			const f = nodeFunction(i);
 			layerOf[i] = layerOf[nodes.parent[i]] || (f >= 0 && match(f) ? 1 : 0);
 		}
-		const name = matches ? `"${focus.query}" and what it calls` :
-			`${functionName(focus.fn)} and what it calls`;
-		return { layerOf, names: ['all else', name],
-			colors: [cssColor('--bar-rest'), cssColor(matches ? '--match' : '--accent')] };
+		const name = matches
+			? `"${focus.query}" and what it calls`
+			: `${functionName(focus.fn)} and what it calls`;
+		return {
+			layerOf,
+			names: ['all else', name],
+			colors: [
+				cssColor('--bar-rest'),
+				cssColor(matches ? '--match' : '--accent'),
+			],
+		};
 	}
 	const top = topFunctions();
 	const layer = new Map(top.map((f, k) => [f, k + 1]));
-	for (let i = 1; i < NODES; i++)
-		layerOf[i] = layer.get(nodeFunction(i)) || 0;
-	return { layerOf, names: ['all else', ...top.map(functionName)], functions: [-1, ...top],
-		colors: [cssColor('--bar-rest'), ...top.map((f, k) => cssColor(`--layer${k + 1}`))] };
+	for (let i = 1; i < NODES; i++) layerOf[i] = layer.get(nodeFunction(i)) || 0;
+	return {
+		layerOf,
+		names: ['all else', ...top.map(functionName)],
+		functions: [-1, ...top],
+		colors: [cssColor('--bar-rest'), ...top.map((f, k) => cssColor(`--layer${k + 1}`))],
+	};
 }
 
 /* Sums by row, interval and layer; row is the thread, or 0 with all in one row. */
@@ -58,7 +70,8 @@ function roundStep(n) {
 }
 
 /*
- * A chart in a canvas.  options.one: all threads in one row without labels; options.height: of a row
+ * A chart in a canvas.  options.one: all threads in one row without labels;
+ * options.height: of a row
  */
 class TimeChart {
 	constructor(canvas, options) {
@@ -74,8 +87,7 @@ class TimeChart {
 
 	update() {
 		this.threads = data.threads.map((t, i) => i);
-		if (this.options.one && focus.thread >= 0)
-			this.threads = [focus.thread];
+		if (this.options.one && focus.thread >= 0) this.threads = [focus.thread];
 		this.layers = chartLayers();
 		this.sums = chartSums(this.layers, this.threads, this.options.one);
 		this.draw();
@@ -90,11 +102,9 @@ class TimeChart {
 		const c = sizeCanvas(this.canvas, width, rows * this.options.height + this.axis);
 		c.font = FONT;
 		c.textBaseline = 'middle';
-		if (!this.options.one)
-			this.drawAxis(c);
+		if (!this.options.one) this.drawAxis(c);
 		const peak = this.peak(rows);
-		for (let row = 0; row < rows; row++)
-			this.drawRow(c, row, peak);
+		for (let row = 0; row < rows; row++) this.drawRow(c, row, peak);
 		this.drawRange(c, rows);
 	}
 
@@ -103,15 +113,14 @@ class TimeChart {
 		let peak = 0;
 		for (let i = 0; i < rows * BUCKETS; i++) {
 			let sum = 0;
-			for (let k = 0; k < n; k++)
-				sum += this.sums[i * n + k];
+			for (let k = 0; k < n; k++) sum += this.sums[i * n + k];
 			peak = Math.max(peak, sum);
 		}
 		return peak;
 	}
 
 	x(bucket) {
-		return this.left + (this.right - this.left) * bucket / BUCKETS;
+		return this.left + ((this.right - this.left) * bucket) / BUCKETS;
 	}
 
 	drawRow(c, row, peak) {
@@ -120,23 +129,37 @@ class TimeChart {
 		const base = this.axis + (row + 1) * this.options.height - 3;
 		if (!this.options.one) {
 			const thread = this.threads[row];
-			c.fillStyle = focus.thread < 0 || focus.thread === thread ? cssColor('--text') :
-				cssColor('--faint');
-			c.fillText(fit(threadName(thread), this.left - 10, CHAR), 4, base - height * 0.65);
+			c.fillStyle =
+				focus.thread < 0 || focus.thread === thread
+					? cssColor('--text')
+					: cssColor('--faint');
+			c.fillText(
+				fit(threadName(thread), this.left - 10, CHAR),
+				4,
+				base - height * 0.65,
+			);
 			c.fillStyle = cssColor('--faint');
 			c.fillText(short(data.threads[thread].insns), 4, base - height * 0.2);
 			c.fillRect(this.left, base, this.right - this.left, 1);
 		}
-		c.globalAlpha = focus.thread < 0 || this.options.one ||
-			focus.thread === this.threads[row] ? 1 : 0.3;
+		c.globalAlpha =
+			focus.thread < 0 || this.options.one || focus.thread === this.threads[row]
+				? 1
+				: 0.3;
 		for (let b = 0; b < BUCKETS; b++) {
 			let y = base;
 			for (let k = n - 1; k >= 0; k--) {
-				const h = peak ? height * this.sums[(row * BUCKETS + b) * n + k] / peak : 0;
-				if (!h)
-					continue;
+				const h = peak
+					? (height * this.sums[(row * BUCKETS + b) * n + k]) / peak
+					: 0;
+				if (!h) continue;
 				c.fillStyle = this.layers.colors[k];
-				c.fillRect(this.x(b), y - h, Math.max(this.x(b + 1) - this.x(b), 1), h);
+				c.fillRect(
+					this.x(b),
+					y - h,
+					Math.max(this.x(b + 1) - this.x(b), 1),
+					h,
+				);
 				y -= h;
 			}
 		}
@@ -145,12 +168,11 @@ class TimeChart {
 
 	drawAxis(c) {
 		const all = BUCKETS * data.time.bucket_ns;
-		const step = roundStep(all * 90 / (this.right - this.left));
+		const step = roundStep((all * 90) / (this.right - this.left));
 		c.fillStyle = cssColor('--faint');
 		for (let ns = 0; ns < all; ns += step) {
 			const x = this.x(ns / data.time.bucket_ns);
-			if (x + 60 < this.right)
-				c.fillText(duration(ns), x + 4, 9);
+			if (x + 60 < this.right) c.fillText(duration(ns), x + 4, 9);
 			c.fillRect(x, 2, 1, 14);
 		}
 	}
@@ -158,8 +180,7 @@ class TimeChart {
 	drawRange(c, rows) {
 		const range = this.drag || focus;
 		const height = rows * this.options.height + this.axis;
-		if (range.from <= 0 && range.to >= BUCKETS)
-			return;
+		if (range.from <= 0 && range.to >= BUCKETS) return;
 		c.fillStyle = cssColor('--veil');
 		c.fillRect(this.left, this.axis, this.x(range.from) - this.left, height);
 		c.fillRect(this.x(range.to), this.axis, this.right - this.x(range.to), height);
@@ -170,7 +191,7 @@ class TimeChart {
 
 	bucketAt(event) {
 		const x = event.clientX - this.canvas.getBoundingClientRect().left;
-		const b = (x - this.left) / (this.right - this.left) * BUCKETS;
+		const b = ((x - this.left) / (this.right - this.left)) * BUCKETS;
 		return Math.max(0, Math.min(BUCKETS - 1, Math.floor(b)));
 	}
 
@@ -198,8 +219,7 @@ class TimeChart {
 			return;
 		}
 		const b = this.bucketAt(event);
-		if (b === this.anchor && !this.drag)
-			return;
+		if (b === this.anchor && !this.drag) return;
 		this.drag = { from: Math.min(b, this.anchor), to: Math.max(b, this.anchor) + 1 };
 		this.draw();
 	}
@@ -207,8 +227,7 @@ class TimeChart {
 	end() {
 		const drag = this.drag;
 		this.anchor = this.drag = undefined;
-		if (drag)
-			setFocus({ from: drag.from, to: drag.to });
+		if (drag) setFocus({ from: drag.from, to: drag.to });
 	}
 
 	hover(event) {
@@ -219,13 +238,18 @@ class TimeChart {
 			hideTip();
 			return;
 		}
-		const part = Array.from(this.sums.slice((row * BUCKETS + b) * n, (row * BUCKETS + b + 1) * n));
+		const part = Array.from(
+			this.sums.slice((row * BUCKETS + b) * n, (row * BUCKETS + b + 1) * n),
+		);
 		const all = part.reduce((sum, v) => sum + v, 0);
 		const lines = [`${duration(b * data.time.bucket_ns)}: ${exact(all)} instructions`];
-		if (!this.options.one)
-			lines.unshift(`thread ${threadName(this.threads[row])}`);
-		part.map((v, k) => [v, k]).filter(([v]) => v).sort((a, c) => c[0] - a[0])
-			.forEach(([v, k]) => lines.push(`${percent(v, all)}  ${this.layers.names[k]}`));
+		if (!this.options.one) lines.unshift(`thread ${threadName(this.threads[row])}`);
+		part.map((v, k) => [v, k])
+			.filter(([v]) => v)
+			.sort((a, c) => c[0] - a[0])
+			.forEach(([v, k]) =>
+				lines.push(`${percent(v, all)}  ${this.layers.names[k]}`),
+			);
 		showTip(event, lines);
 	}
 }
@@ -242,13 +266,30 @@ function timelineView(view) {
 		const swatch = element('span', { className: 'swatch' });
 		swatch.style.background = chart.layers.colors[k];
 		const f = chart.layers.functions ? chart.layers.functions[k] : -1;
-		legend.append(element(f >= 0 ? 'button' : 'span', { className: 'legend-entry', title: name,
-			on: f >= 0 ? { click: () => setFocus({ fn: f }) } : {} }, swatch,
-			element('span', { className: 'legend-name' }, name)));
+		legend.append(
+			element(
+				f >= 0 ? 'button' : 'span',
+				{
+					className: 'legend-entry',
+					title: name,
+					on: f >= 0 ? { click: () => setFocus({ fn: f }) } : {},
+				},
+				swatch,
+				element('span', { className: 'legend-name' }, name),
+			),
+		);
 	});
-	view.append(element('p', { className: 'note' }, BUCKETS > 1 ?
-		'Drag to select a time range, double click to select all; click a thread\'s name to ' +
-		'select it. Times are those of the recording, which is slower than the program alone.' :
-		'The recording has no times.'));
+	view.append(
+		element(
+			'p',
+			{ className: 'note' },
+			BUCKETS > 1
+				? 'Drag to select a time range, double click to select all; ' +
+						"click a thread's name to select it. " +
+						'Times are those of the recording, ' +
+						'which is slower than the program alone.'
+				: 'The recording has no times.',
+		),
+	);
 	return { resize: () => chart.draw() };
 }

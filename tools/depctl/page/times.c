@@ -17,7 +17,8 @@ struct rows {
 	uint32_t shift;		/* how often intervals were joined in pairs */
 };
 
-#define KEY(thread, bucket, node)	((uint64_t)(thread) << 48 | (uint64_t)(bucket) << 32 | (node))
+#define KEY(thread, bucket, node) \
+	((uint64_t)(thread) << 48 | (uint64_t)(bucket) << 32 | (node))
 #define KEY_THREAD(key)			((uint32_t)((key) >> 48))
 #define KEY_BUCKET(key)			((uint32_t)((key) >> 32 & 0xffff))
 #define KEY_NODE(key)			((uint32_t)(key))

@@ -58,8 +58,10 @@ struct options {
 enum { OPT_HTML = 760, OPT_NO_SOURCE };
 
 static const struct argp_option options[] = {
-	{ "html", OPT_HTML, "FILE", 0, "Write a page for a browser instead, with graphs and source", 3 },
-	{ "no-source", OPT_NO_SOURCE, NULL, 0, "With --html, leave out the text of source files", 3 },
+	{ "html", OPT_HTML, "FILE", 0, "Write a page for a browser instead, with graphs and "
+	  "source", 3 },
+	{ "no-source", OPT_NO_SOURCE, NULL, 0, "With --html, leave out the text of source files",
+	  3 },
 	{ 0 }
 };
 
