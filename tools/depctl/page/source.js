@@ -166,7 +166,7 @@ function noCode(view, f) {
 			element(
 				'pre',
 				{ className: 'command' },
-				'depctl query edges STORE --annotate FUNCTION',
+				'depctl query edges --annotate FUNCTION STORE',
 			),
 		);
 	return {};

@@ -303,6 +303,8 @@ static void put_next(struct report *r)
 			 "--annotate", top, store }, 6);
 	put_command_line(r, "tree of calls", (const char *const[]){ "depctl", "query", "contexts",
 			 store }, 4);
+	put_command_line(r, "in a browser", (const char *const[]){ "depctl", "report", "--html",
+			 "report.html", store }, 5);
 }
 
 void report_text(struct report *r)
