@@ -93,14 +93,29 @@ function hashText(text) {
 
 const colorCache = new Map();
 
+/* Place of each module among those with most instructions. */
+const moduleRank = (() => {
+	const sums = data.modules.map(() => 0);
+	functions.self.forEach((insns, f) => {
+		sums[functions.module[f]] += insns;
+	});
+	const rank = [];
+	Array.from(sums.keys())
+		.sort((a, b) => sums[b] - sums[a] || a - b)
+		.forEach((module, place) => {
+			rank[module] = place;
+		});
+	return rank;
+})();
+
 /* Functions of one module have similar colors. */
 function functionColor(f) {
 	const key = `${f} ${isDark()}`;
 	let color = colorCache.get(key);
 	if (!color) {
-		const module = f < 0 ? 0 : functions.module[f];
+		const module = f < 0 ? 0 : moduleRank[functions.module[f]] || 0;
 		const h = hashText(functionName(f));
-		const hue = (28 + module * 137.5 + (h % 48)) % 360;
+		const hue = (12 + module * 137.5 + (h % 42)) % 360;
 		const light = isDark() ? 32 + ((h >> 8) % 9) : 72 + ((h >> 8) % 10);
 		color =
 			f < 0
