@@ -176,6 +176,12 @@ class Browser:
         self.mouse("mousePressed", x, y, 1)
         self.mouse("mouseReleased", x, y, 1)
 
+    def double_click(self, x, y):
+        """Clicks twice."""
+        self.click(x, y)
+        self.mouse("mousePressed", x, y, 2)
+        self.mouse("mouseReleased", x, y, 2)
+
     def drag(self, x, y, to_x, to_y):
         """Drags the mouse."""
         self.mouse("mouseMoved", x, y)

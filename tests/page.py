@@ -155,6 +155,12 @@ def graph(b, data):
     box = b.run(canvas)     # the parts of the focus above it are gone
     b.click(box[0] + 20, box[1] + 19 + 8)
     check("a click selects", b.run(detail), names[nodes["function"][first]])
+    b.key("1")
+    y = b.run(canvas + "[1] + document.querySelector('.graph canvas').clientHeight") - 19 - 8
+    b.double_click(box[0] + 20, y)
+    check("a double click zooms",
+          b.run("new URLSearchParams(location.hash.slice(1)).get('node')"), str(first))
+    b.key("Escape")
 
 
 def shared_focus(b, data):

@@ -185,7 +185,8 @@ const struct page_input *fake_input(void)
 	fake.contexts = (struct dep_contexts){
 		.context = fake.context, .share = fake.share, .time = fake.time,
 		.ncontexts = fake.ncontexts, .nshares = fake.ncontexts, .ntimes = fake.ntimes };
-	qsort(fake.segment, fake.ntimes, sizeof(*fake.segment), by_start);
+	if (fake.ntimes)
+		qsort(fake.segment, fake.ntimes, sizeof(*fake.segment), by_start);
 	fake.profile.insn = fake.insn;
 	fake.profile.ninsns = fake.ninsns;
 	fake.profile.time = fake.segment;

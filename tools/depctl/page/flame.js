@@ -23,7 +23,7 @@ class Flame {
 		canvas.addEventListener('mousemove', (e) => this.hover(e));
 		canvas.addEventListener('mouseleave', hideTip);
 		canvas.addEventListener('click', (e) => this.click(e));
-		canvas.addEventListener('dblclick', (e) => this.zoomTo(this.boxAt(e)));
+		canvas.addEventListener('dblclick', () => this.zoomTo({ node: this.cursor }));
 		canvas.addEventListener('keydown', (e) => this.key(e));
 	}
 
@@ -166,7 +166,8 @@ class Flame {
 	}
 
 	click(event) {
-		const box = this.boxAt(event);
+		/* The first click of a double click selects; it can move what is below the pointer. */
+		const box = event.detail > 1 ? null : this.boxAt(event);
 		if (!box) return;
 		/* A click on an ancestor of what is shown leads back to it. */
 		if (this.options.onZoom && box.depth < this.byNode.get(this.zoom).depth)
@@ -176,7 +177,7 @@ class Flame {
 
 	zoomTo(box) {
 		hideTip();
-		if (box && this.options.onZoom) this.options.onZoom(box.node);
+		if (box && box.node >= 0 && this.options.onZoom) this.options.onZoom(box.node);
 	}
 
 	/* The box next to the cursor in the direction of an arrow key. */

@@ -192,6 +192,12 @@ function showView() {
 	const view = byId('view');
 	hideTip();
 	byId('details').replaceChildren();
+	if (['flame', 'icicle', 'sandwich'].includes(focus.view))
+		showDetails(
+			['', 'Click a box, or use the arrow keys; a double click zooms in.'],
+			-1,
+			null,
+		);
 	view.replaceChildren();
 	view.className = `view-${focus.view}`;
 	document.body.dataset.view = focus.view;

@@ -96,7 +96,8 @@ static void merge_ranges(struct source_files *s)
 	struct source_range *r = s->range;
 	size_t i, n = 0;
 
-	qsort(r, s->nranges, sizeof(*r), by_line);
+	if (r)
+		qsort(r, s->nranges, sizeof(*r), by_line);
 	for (i = 0; i < s->nranges; i++) {
 		if (n && r[n - 1].file == r[i].file && r[i].first <= r[n - 1].last + 1ull)
 			r[n - 1].last = r[i].last > r[n - 1].last ? r[i].last : r[n - 1].last;
