@@ -166,7 +166,7 @@ class Flame {
 	}
 
 	click(event) {
-		/* The first click of a double click selects; it can move what is below the pointer. */
+		/* The first click of two selects, which can move what is below the pointer. */
 		const box = event.detail > 1 ? null : this.boxAt(event);
 		if (!box) return;
 		/* A click on an ancestor of what is shown leads back to it. */
