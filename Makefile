@@ -153,7 +153,8 @@ $(B)/libdep.so: $(LIB_OBJ) $(B)/engine_image.o libdep/libdep.map
 
 PAGE := tools/depctl/page
 # model.js defines what the others use; main.js starts the page.
-PAGE_JS := $(PAGE)/model.js $(filter-out %/model.js %/main.js,$(wildcard $(PAGE)/*.js)) $(PAGE)/main.js
+PAGE_JS := $(PAGE)/model.js $(filter-out %/model.js %/main.js,$(wildcard $(PAGE)/*.js)) \
+	   $(PAGE)/main.js
 
 $(B)/page_tail.html: $(PAGE)/build.sh $(PAGE)/page.html $(PAGE)/page.css $(PAGE_JS)
 	@mkdir -p $(@D)

@@ -6,8 +6,8 @@
     profiles.py DEPCTL STORE known  the same, and the known counts of tests/programs/profile.c
 
 The references that depctl dump prints come from recovery, which reads both columns of a segment;
-the profiles read the column of control flow alone. Calls are found in the sequence of executed blocks
-with the instructions that objdump finds in the files.
+the profiles read the column of control flow alone. Calls are found in the sequence of executed
+blocks with the instructions that objdump finds in the files.
 """
 import collections
 import json

@@ -20,7 +20,8 @@ extern "C" {
 /* How a context was entered. */
 enum dep_context_kind {
 	DEP_CONTEXT_ROOT,	/* context 0: nothing is known, no instruction ran in it */
-	DEP_CONTEXT_START,	/* the first code of a program, or what ran behind a gap or an attach */
+	/* the first code of a program, or what ran behind a gap or an attach */
+	DEP_CONTEXT_START,
 	DEP_CONTEXT_CALL,	/* @site is a call */
 	DEP_CONTEXT_TAIL,	/* @site is a jump to the entry of another function */
 	DEP_CONTEXT_SIGNAL,	/* a signal handler; @site is the interrupted instruction */
@@ -32,11 +33,12 @@ enum dep_context_kind {
 struct dep_context {
 	uint32_t parent;	/* index, smaller than that of this context */
 	uint8_t kind;		/* enum dep_context_kind */
-	/* callers may be missing: it began behind a gap or at an attach, or its frames are unknown */
+	/* callers may be missing: it began behind a gap or an attach, or frames are unknown */
 	uint8_t incomplete;
 	uint16_t pad;
 	uint32_t process;	/* serial of the process that executed it */
-	uint32_t image, site_image;	/* files with @pc and @site: 1 + index in dep_store_modules() */
+	/* files with @pc and @site: 1 + index in dep_store_modules(); 0: none */
+	uint32_t image, site_image;
 	uint64_t pc;		/* first instruction of the function */
 	uint64_t site;		/* 0: none */
 	uint64_t calls;		/* times it was entered */
@@ -80,7 +82,7 @@ struct dep_contexts_options {
  *
  * Return: 0 or a negative errno with dep_error().
  */
-int dep_contexts_make(struct dep_store *store, const struct dep_code *code,
+int dep_contexts_make(struct dep_store *store, const struct dep_fragments *code,
 		      const struct dep_contexts_options *options, struct dep_contexts **out);
 void dep_contexts_free(struct dep_contexts *c);
 

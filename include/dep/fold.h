@@ -7,9 +7,9 @@
  * values is not read, so a fold costs far less than recovery (recover.h), and sees no addresses of
  * data.
  *
- * struct dep_code says what an exit means: which branches of its fragment the thread passed.  Each
- * fragment is decoded once for all folds.  Results must depend on addresses of code only, never on
- * numbers of fragments or exits: the same code can be in several fragments.
+ * struct dep_fragments says what an exit means: which branches of its fragment the thread passed.
+ * Each fragment is decoded once for all folds.  Results must depend on addresses of code only,
+ * never on numbers of fragments or exits: the same code can be in several fragments.
  */
 #ifndef DEP_FOLD_H
 #define DEP_FOLD_H
@@ -38,14 +38,14 @@ enum dep_branch {
 };
 
 /**
- * struct dep_step - a branch of a fragment, with the instructions between the previous step and it
+ * struct dep_branch_step - a branch of a fragment, with the instructions in front of it
  * @pc: address of the branch; DEP_BRANCH_NONE: of the last instruction
  * @next: address behind the branch; for a call, its return address
  * @target: where the branch jumps to; 0: indirect.  Equal to @next for NONE and SYSCALL
  * @insns, @refs: instructions and memory operands of the fragment up to this step, it included.  A
  *	string instruction counts once, whatever its number of iterations
  */
-struct dep_step {
+struct dep_branch_step {
 	uint64_t pc, next, target;
 	uint16_t insns, refs;
 	uint8_t branch;		/* enum dep_branch */
@@ -59,7 +59,7 @@ struct dep_step {
  * taken, jumps were.
  */
 struct dep_code_exit {
-	uint32_t fragment;	/* index in dep_code.fragment */
+	uint32_t fragment;	/* index in dep_fragments.fragment */
 	uint16_t nsteps;	/* 0: the exit is before the first instruction */
 	uint16_t insns, refs;
 	uint8_t branch;		/* enum dep_branch of the last step; NONE without steps */
@@ -70,22 +70,24 @@ struct dep_code_exit {
 /** struct dep_code_fragment - a fragment, as dep_fragment_code() of the same index */
 struct dep_code_fragment {
 	uint64_t pc;		/* of its first instruction */
-	uint32_t process;	/* serial of the process that translated it; forked children use it too */
+	/* serial of the process that translated it; forked children use it, too */
+	uint32_t process;
 	uint32_t image;		/* 1 + index in dep_store_modules() of the file with @pc; 0: none */
-	uint32_t first_step, nsteps;	/* in dep_code.step */
-	uint32_t first_exit, nexits;	/* in dep_code.exit */
-	uint64_t time_ns;	/* a time at which it was mapped as it ran, for dep_symbols_frames() */
+	uint32_t first_step, nsteps;	/* in dep_fragments.step */
+	uint32_t first_exit, nexits;	/* in dep_fragments.exit */
+	/* a time at which its code was mapped there, for dep_symbols_frames() */
+	uint64_t time_ns;
 };
 
 /**
- * struct dep_code - the exits of all fragments of a store
+ * struct dep_fragments - the exits of all fragments of a store
  *
  * @exit[0] and @fragment[] rows are in the order of the log; exit number 0 is never used.
  */
-struct dep_code {
+struct dep_fragments {
 	const struct dep_code_fragment *fragment;
 	const struct dep_code_exit *exit;
-	const struct dep_step *step;
+	const struct dep_branch_step *step;
 	uint32_t nfragments, nexits, nsteps;
 };
 
@@ -97,11 +99,11 @@ struct dep_code {
  *
  * Return: 0, -ENOMEM or -EBADMSG.
  */
-int dep_code_make(struct dep_store *store, struct dep_code **out);
-void dep_code_free(struct dep_code *code);
+int dep_code_make(struct dep_store *store, struct dep_fragments **out);
+void dep_code_free(struct dep_fragments *code);
 
 /** dep_code_number() - number of the exit with @id, an index in code->exit; 0: unknown */
-uint32_t dep_code_number(const struct dep_code *code, uint32_t id);
+uint32_t dep_code_number(const struct dep_fragments *code, uint32_t id);
 
 /* ---- folds ---- */
 
@@ -128,7 +130,7 @@ struct dep_fold_segment {
  * The thread was interrupted by a signal or fault, or it ended, or the rest is missing.
  */
 struct dep_fold_piece {
-	uint32_t fragment;	/* index in dep_code.fragment */
+	uint32_t fragment;	/* index in dep_fragments.fragment */
 	uint32_t from, to;
 	uint32_t nsteps;
 	uint64_t pc;
@@ -150,7 +152,7 @@ struct dep_fold {
 	 */
 	bool ordered;
 	/* A new part, which one worker uses; NULL: no memory.  With @ordered: called once. */
-	void *(*part)(void *self, const struct dep_code *code);
+	void *(*part)(void *self, const struct dep_fragments *code);
 	int (*segment)(void *part, const struct dep_fold_segment *seg);
 	/*
 	 * @exit: numbers of exits of successive records, each index below code->nexits
@@ -196,7 +198,7 @@ struct dep_fold_loss {
  *
  * Return: 0, what a callback returned, or a negative errno with dep_error().
  */
-int dep_fold_run(struct dep_store *store, const struct dep_code *code,
+int dep_fold_run(struct dep_store *store, const struct dep_fragments *code,
 		 const struct dep_fold *const *folds, void *const *selves, size_t n,
 		 const struct dep_fold_options *options, struct dep_fold_loss *loss);
 

@@ -29,7 +29,8 @@ struct dep_insn_count {
 
 /* Values of dep_edge_count.kind beyond enum dep_branch. */
 #define DEP_EDGE_ENTERED	16u	/* @from is 0: thread start, signal handler, behind a gap */
-#define DEP_EDGE_LEFT		17u	/* @to is 0: left before instruction @from: signal, end, gap */
+/* @to is 0: control left before instruction @from was executed: signal, end, gap */
+#define DEP_EDGE_LEFT		17u
 
 /**
  * struct dep_edge_count - how often control went from the branch @from to @to
@@ -85,7 +86,7 @@ struct dep_profile {
  *
  * Return: 0 or a negative errno with dep_error().
  */
-int dep_profile_make(struct dep_store *store, const struct dep_code *code,
+int dep_profile_make(struct dep_store *store, const struct dep_fragments *code,
 		     const struct dep_fold_options *options, struct dep_profile **out);
 void dep_profile_free(struct dep_profile *p);
 

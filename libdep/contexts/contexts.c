@@ -54,7 +54,7 @@ static int run(struct dep_walk *w, const struct dep_contexts_options *o, struct 
 	return err;
 }
 
-int dep_contexts_watched(struct dep_store *store, const struct dep_code *code,
+int dep_contexts_watched(struct dep_store *store, const struct dep_fragments *code,
 			 const struct dep_contexts_options *options,
 			 void (*watch)(void *arg, const struct dep_watched_call *call), void *arg,
 			 struct dep_contexts **out)
@@ -88,7 +88,7 @@ out:
 	return err;
 }
 
-int dep_contexts_make(struct dep_store *store, const struct dep_code *code,
+int dep_contexts_make(struct dep_store *store, const struct dep_fragments *code,
 		      const struct dep_contexts_options *options, struct dep_contexts **out)
 {
 	return dep_contexts_watched(store, code, options, NULL, NULL, out);

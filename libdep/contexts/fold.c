@@ -51,7 +51,7 @@ static bool is_jump(u8 branch)
 static void change_to(struct dep_walk *w, const struct general *g, u32 k, struct dep_move *move)
 {
 	const struct dep_code_fragment *f = w->code->fragment + g->fragment;
-	const struct dep_step *step = w->code->step + f->first_step + k;
+	const struct dep_branch_step *step = w->code->step + f->first_step + k;
 	struct dep_align align = { 0 };
 	struct dep_move between;
 	u32 refs;
@@ -131,7 +131,7 @@ static int run_step(struct dep_walk *w, const struct general *g, u32 k)
 static int run_steps(struct dep_walk *w, struct general *g)
 {
 	const struct dep_code_fragment *f = w->code->fragment + g->fragment;
-	const struct dep_step *step = w->code->step + f->first_step;
+	const struct dep_branch_step *step = w->code->step + f->first_step;
 	u32 k, insns = 0, refs = 0;
 	struct dep_move move;
 	u8 last;
@@ -377,7 +377,7 @@ static int end_thread(void *part, const struct dep_thread *thread)
 	return no_memory(err);
 }
 
-static void *make_part(void *self, const struct dep_code *code)
+static void *make_part(void *self, const struct dep_fragments *code)
 {
 	(void)code;
 	return self;

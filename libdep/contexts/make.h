@@ -6,7 +6,7 @@
 #include "walk.h"
 
 /** dep_contexts_watched() - dep_contexts_make() that reports each call to @watch, unless NULL */
-int dep_contexts_watched(struct dep_store *store, const struct dep_code *code,
+int dep_contexts_watched(struct dep_store *store, const struct dep_fragments *code,
 			 const struct dep_contexts_options *options,
 			 void (*watch)(void *arg, const struct dep_watched_call *call), void *arg,
 			 struct dep_contexts **out);

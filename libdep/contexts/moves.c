@@ -242,7 +242,7 @@ struct entries {
 	u8 *entry;		/* by first fragment of each pc */
 };
 
-static void *entries_part(void *self, const struct dep_code *code)
+static void *entries_part(void *self, const struct dep_fragments *code)
 {
 	struct dep_moves *m = self;
 	struct entries *e = calloc(1, sizeof(*e));
@@ -325,7 +325,7 @@ static int no_gap(void *part, const struct dep_thread *thread)
 static void mark_steps(struct dep_moves *m, u32 fragment)
 {
 	const struct dep_code_fragment *f = m->code->fragment + fragment;
-	const struct dep_step *step;
+	const struct dep_branch_step *step;
 	u32 k;
 	s64 n;
 
@@ -344,7 +344,7 @@ static void mark_exit(struct dep_moves *m, u32 number)
 {
 	const struct dep_code_exit *x = m->code->exit + number;
 	u32 first = m->code->fragment[x->fragment].first_step, k;
-	const struct dep_step *step = m->code->step + first;
+	const struct dep_branch_step *step = m->code->step + first;
 	const struct dep_move *move = m->step + first;
 	struct dep_exit_move *to = m->exit + number;
 
@@ -379,7 +379,7 @@ static void mark_jumps(struct dep_moves *m)
 static void add_called(struct dep_moves *m, u32 fragment)
 {
 	const struct dep_code_fragment *f = m->code->fragment + fragment;
-	const struct dep_step *step = m->code->step + f->first_step;
+	const struct dep_branch_step *step = m->code->step + f->first_step;
 	u32 k;
 	s64 n;
 
@@ -414,7 +414,8 @@ int dep_moves_entries(struct dep_moves *m, unsigned int jobs)
 
 /* ---- all of it ---- */
 
-int dep_moves_make(struct dep_store *store, const struct dep_code *code, struct dep_moves **out)
+int dep_moves_make(struct dep_store *store, const struct dep_fragments *code,
+		   struct dep_moves **out)
 {
 	struct dep_moves *m = calloc(1, sizeof(*m));
 	int err = -ENOMEM;

@@ -60,7 +60,7 @@ enum dep_exit_op {
  * struct dep_exit_move - what an exit means for the stack; one for each number of an exit
  * @move: up to the branch that ends the record, or up to the end of it
  * @branches: number of calls, returns and unconditional jumps passed
- * @step: index in dep_code.step of the last step; valid if there is one
+ * @step: index in dep_fragments.step of the last step; valid if there is one
  */
 struct dep_exit_move {
 	struct dep_move move;
@@ -74,7 +74,7 @@ struct dep_exit_move {
 
 struct dep_moves {
 	struct dep_store *store;
-	const struct dep_code *code;
+	const struct dep_fragments *code;
 	struct dep_exit_move *exit;	/* code->nexits */
 	struct dep_move *step;		/* code->nsteps: up to the branch of each step */
 	u8 *entry;			/* code->nfragments: begins a function */
@@ -86,7 +86,8 @@ struct dep_moves {
 };
 
 /** dep_moves_make() - decode all fragments; 0 or a negative errno */
-int dep_moves_make(struct dep_store *store, const struct dep_code *code, struct dep_moves **out);
+int dep_moves_make(struct dep_store *store, const struct dep_fragments *code,
+		   struct dep_moves **out);
 void dep_moves_free(struct dep_moves *m);
 
 /** dep_moves_entries() - find the entries of functions by a pass over the whole store */

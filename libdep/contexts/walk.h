@@ -91,7 +91,7 @@ struct dep_watched_call {
 
 struct dep_walk {
 	struct dep_store *store;
-	const struct dep_code *code;
+	const struct dep_fragments *code;
 	const struct dep_moves *moves;
 	struct dep_tree tree;
 
@@ -134,7 +134,7 @@ struct dep_walk {
 
 /** struct dep_branch_at - a branch that is executed */
 struct dep_branch_at {
-	const struct dep_step *step;
+	const struct dep_branch_step *step;
 	const struct dep_move *move;
 	u32 step_number;
 	u32 fragment;

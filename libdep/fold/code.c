@@ -119,7 +119,7 @@ static int add_steps(struct dep_code_made *c, struct dep_code_fragment *f, u32 n
 	struct dep_code_reader r;
 	struct dep_code_insn in;
 	struct dep_insn_info *info;
-	struct dep_step *s;
+	struct dep_branch_step *s;
 	u32 refs = 0;
 	int ret;
 
@@ -139,7 +139,7 @@ static int add_steps(struct dep_code_made *c, struct dep_code_fragment *f, u32 n
 			.size = in.in.len, .refs = in.in.nmem, .refs_up_to = refs,
 			.branch = dep_branch_of(&in.in),
 		};
-		*s = (struct dep_step){
+		*s = (struct dep_branch_step){
 			.pc = in.pc, .next = in.pc + in.in.len, .target = in.pc + in.in.len,
 			.insns = (u16)(in.index + 1), .refs = (u16)refs,
 			.branch = info[-1].branch,
@@ -158,9 +158,9 @@ static int add_steps(struct dep_code_made *c, struct dep_code_fragment *f, u32 n
 	return ret;
 }
 
-u32 dep_code_steps(const struct dep_code *code, const struct dep_code_fragment *f, u32 insns)
+u32 dep_code_steps(const struct dep_fragments *code, const struct dep_code_fragment *f, u32 insns)
 {
-	const struct dep_step *s = code->step + f->first_step;
+	const struct dep_branch_step *s = code->step + f->first_step;
 	u32 lo = 0, hi = f->nsteps, mid;
 
 	while (lo < hi) {
@@ -180,7 +180,7 @@ u32 dep_code_steps(const struct dep_code *code, const struct dep_code_fragment *
 static void set_exit(const struct dep_code_made *c, const struct dep_code_fragment *f, u32 number,
 		     const struct adept_exit *from, bool second, struct dep_code_exit *x)
 {
-	const struct dep_step *s = c->code.step + f->first_step;
+	const struct dep_branch_step *s = c->code.step + f->first_step;
 	u32 n = dep_code_steps(&c->code, f, from->ninsns);
 
 	x->fragment = number;
@@ -303,7 +303,7 @@ static int add_all(struct dep_code_made *c)
 	return err;
 }
 
-int dep_code_make(struct dep_store *store, struct dep_code **out)
+int dep_code_make(struct dep_store *store, struct dep_fragments **out)
 {
 	struct dep_code_made *c = calloc(1, sizeof(*c));
 	int err;
@@ -338,7 +338,7 @@ static void free_numbers(const struct dep_code_made *c)
 	free(c->numbers.page);
 }
 
-void dep_code_free(struct dep_code *code)
+void dep_code_free(struct dep_fragments *code)
 {
 	struct dep_code_made *c = (struct dep_code_made *)code;
 
@@ -353,7 +353,7 @@ void dep_code_free(struct dep_code *code)
 	free(c);
 }
 
-uint32_t dep_code_number(const struct dep_code *code, uint32_t id)
+uint32_t dep_code_number(const struct dep_fragments *code, uint32_t id)
 {
 	return dep_number_of(&dep_code_made(code)->numbers, id);
 }

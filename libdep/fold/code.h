@@ -40,25 +40,25 @@ struct dep_insn_info {
  * @insn.
  */
 struct dep_code_made {
-	struct dep_code code;
+	struct dep_fragments code;
 	struct dep_store *store;
 	struct dep_numbers numbers;
 	struct dep_code_fragment *fragment;
 	struct dep_code_exit *exit;
-	struct dep_step *step;
+	struct dep_branch_step *step;
 	struct dep_insn_info *insn;
 	u32 *first_insn;
 	u32 ninsns;
 	size_t exits_room, steps_room, insns_room;
 };
 
-static inline const struct dep_code_made *dep_code_made(const struct dep_code *code)
+static inline const struct dep_code_made *dep_code_made(const struct dep_fragments *code)
 {
 	return (const struct dep_code_made *)code;
 }
 
 /** dep_insns_of() - the instructions of fragment @number, which has exits */
-static inline const struct dep_insn_info *dep_insns_of(const struct dep_code *code, u32 number)
+static inline const struct dep_insn_info *dep_insns_of(const struct dep_fragments *code, u32 number)
 {
 	const struct dep_code_made *c = dep_code_made(code);
 
@@ -66,13 +66,13 @@ static inline const struct dep_insn_info *dep_insns_of(const struct dep_code *co
 }
 
 /** dep_code_refs() - number of memory operands of the first @insns instructions of a fragment */
-static inline u32 dep_code_refs(const struct dep_code *code, u32 number, u32 insns)
+static inline u32 dep_code_refs(const struct dep_fragments *code, u32 number, u32 insns)
 {
 	return insns ? dep_insns_of(code, number)[insns - 1].refs_up_to : 0;
 }
 
 /** dep_code_steps() - number of steps of @f that lie in front of instruction @insns */
-u32 dep_code_steps(const struct dep_code *code, const struct dep_code_fragment *f, u32 insns);
+u32 dep_code_steps(const struct dep_fragments *code, const struct dep_code_fragment *f, u32 insns);
 
 static inline u32 dep_number_of(const struct dep_numbers *n, u32 id)
 {

@@ -29,7 +29,7 @@ struct unit {
 
 struct crew {
 	struct dep_store *store;
-	const struct dep_code *code;
+	const struct dep_fragments *code;
 	const struct dep_fold *const *folds;
 	size_t nfolds;
 	const struct dep_fold_options *options;
@@ -267,7 +267,7 @@ static unsigned int count_jobs(const struct crew *c, unsigned int asked)
 	return dep_store_jobs(c->store, c->segs, c->nsegs, jobs);
 }
 
-int dep_fold_run(struct dep_store *store, const struct dep_code *code,
+int dep_fold_run(struct dep_store *store, const struct dep_fragments *code,
 		 const struct dep_fold *const *folds, void *const *selves, size_t n,
 		 const struct dep_fold_options *options, struct dep_fold_loss *loss)
 {

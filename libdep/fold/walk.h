@@ -14,7 +14,7 @@
  */
 struct dep_walk {
 	struct dep_store *store;
-	const struct dep_code *code;
+	const struct dep_fragments *code;
 	const struct dep_numbers *numbers;
 	const struct dep_fold *const *folds;
 	void **part;

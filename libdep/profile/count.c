@@ -42,7 +42,7 @@ struct pair {
 
 struct part {
 	struct dep_counts_all all;
-	const struct dep_code *code;
+	const struct dep_fragments *code;
 	struct dep_store *store;
 	const struct dep_thread *of;		/* the current thread */
 	struct dep_thread_count *thread;	/* row of the current thread */
@@ -67,7 +67,7 @@ static void free_part(struct part *p)
 	free(p);
 }
 
-static void *make_part(void *self, const struct dep_code *code)
+static void *make_part(void *self, const struct dep_fragments *code)
 {
 	struct part *p = calloc(1, sizeof(*p));
 	u32 i;
@@ -253,8 +253,8 @@ static int add_seam(struct part *p, const struct dep_seam *seam)
 }
 
 /*
- * The first code of the run is at @pc.  An event can have shown it before: it is in @p->pc then, and
- * the row of an entry is that of the event.
+ * The first code of the run is at @pc.  An event can have shown it before: it is in @p->pc then,
+ * and the row of an entry is that of the event.
  */
 static int begin_at_seam(struct part *p, u64 pc, u32 image)
 {

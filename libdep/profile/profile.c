@@ -41,7 +41,7 @@ static void fill(struct dep_profile *p, struct dep_rows *r, struct dep_counts_al
 	r->insns.row = r->edges.row = all->threads.row = all->times.row = NULL;
 }
 
-int dep_profile_make(struct dep_store *store, const struct dep_code *code,
+int dep_profile_make(struct dep_store *store, const struct dep_fragments *code,
 		     const struct dep_fold_options *options, struct dep_profile **out)
 {
 	const struct dep_fold *fold = &dep_count_fold;

@@ -106,7 +106,7 @@ static u32 image_near(struct dep_rows *r, u32 process, const struct dep_code_fra
 static int add_passed_steps(struct dep_rows *r, u32 process, const struct dep_code_fragment *f,
 			    const u64 *step)
 {
-	const struct dep_step *s = r->code->step + f->first_step;
+	const struct dep_branch_step *s = r->code->step + f->first_step;
 	struct dep_edge_count e = { .process = process };
 	u32 i;
 	int err = 0;
@@ -129,7 +129,7 @@ static int add_passed_steps(struct dep_rows *r, u32 process, const struct dep_co
 static int add_exit_edge(struct dep_rows *r, u32 process, const struct dep_code_fragment *f,
 			 const struct dep_code_exit *x, u64 count)
 {
-	const struct dep_step *s = r->code->step + f->first_step;
+	const struct dep_branch_step *s = r->code->step + f->first_step;
 	struct dep_edge_count e = {
 		.to = x->target, .count = count, .process = process, .kind = x->branch,
 		.taken = x->branch != DEP_BRANCH_COND || x->taken,

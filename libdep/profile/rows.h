@@ -9,7 +9,7 @@
 /** struct dep_rows - @insns: struct dep_insn_count; @edges: struct dep_edge_count */
 struct dep_rows {
 	struct dep_store *store;
-	const struct dep_code *code;
+	const struct dep_fragments *code;
 	struct dep_counts_all *counts;
 	struct dep_images images;
 	struct dep_table insns, edges;

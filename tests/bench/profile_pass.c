@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 	struct dep_fold_options options = { .jobs = 1 };
 	struct dep_profile *p;
 	struct dep_store *store;
-	struct dep_code *code;
+	struct dep_fragments *code;
 	double began = ms(), opened, decoded;
 	int i, times = argc > 2 ? atoi(argv[2]) : 1;
 	long first = 0;

@@ -32,7 +32,7 @@ static bool differ(const struct dep_profile *a, const struct dep_profile *b)
 	       (a->ntimes && memcmp(a->time, b->time, a->ntimes * sizeof(*a->time)));
 }
 
-static void fold(struct dep_store *s, const struct dep_code *code)
+static void fold(struct dep_store *s, const struct dep_fragments *code)
 {
 	const struct dep_fold_options options = { .jobs = 1 };
 	const u64 unit = dep_fold_unit_bytes;
@@ -54,7 +54,7 @@ static void fold(struct dep_store *s, const struct dep_code *code)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct dep_store *s;
-	struct dep_code *code;
+	struct dep_fragments *code;
 
 	blob_put(data, size);
 	if (dep_store_open(&s, blob_dir()))

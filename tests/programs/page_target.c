@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * For the suite page: three threads with known counts of calls and of executed lines, and a function
- * whose name ends a script element.
+ * For the suite page: three threads with known counts of calls and of executed lines, and a
+ * function whose name ends a script element.
  */
 #include <pthread.h>
 #include <stdio.h>

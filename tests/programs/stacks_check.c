@@ -403,7 +403,7 @@ int main(int argc, char **argv)
 	struct dep_profile *p;
 	struct dep_counts counts = { 0 };
 	const struct dep_recover_options recover = { .counts = &counts };
-	struct dep_code *code;
+	struct dep_fragments *code;
 	size_t n;
 	bool good;
 

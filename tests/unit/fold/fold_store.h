@@ -41,7 +41,7 @@ struct fold_store {
 	char dir[128];
 	struct dep_writer *w;
 	struct dep_store *s;
-	struct dep_code *code;
+	struct dep_fragments *code;
 	struct dep_profile *p;
 };
 

@@ -379,7 +379,7 @@ static int refuse(void *part, const struct dep_fold_segment *seg)
 	return -EBADMSG;
 }
 
-static void *no_part(void *self, const struct dep_code *code)
+static void *no_part(void *self, const struct dep_fragments *code)
 {
 	(void)code;
 	return self;

@@ -34,7 +34,7 @@ static struct {
 	size_t ninsns, insn_room;
 	struct dep_contexts contexts;
 	struct dep_profile profile;
-	struct dep_code code;
+	struct dep_fragments code;
 	struct page_input input;
 } fake;
 
@@ -192,7 +192,7 @@ const struct page_input *fake_input(void)
 	fake.profile.time = fake.segment;
 	fake.profile.ntimes = fake.ntimes;
 	fake.profile.refs = fake.profile.insns / 3;
-	fake.code = (struct dep_code){ .fragment = &one_fragment, .nfragments = 1 };
+	fake.code = (struct dep_fragments){ .fragment = &one_fragment, .nfragments = 1 };
 	fake.input = (struct page_input){ .code = &fake.code, .profile = &fake.profile,
 					  .contexts = &fake.contexts, .source = true };
 	return &fake.input;

@@ -13,7 +13,7 @@
 struct loaded {
 	struct dep_store *store;
 	struct dep_symbols *symbols;
-	struct dep_code *code;
+	struct dep_fragments *code;
 	struct dep_profile *profile;
 	struct dep_contexts *contexts;
 	struct functions *functions;

@@ -14,7 +14,7 @@
 struct page_input {
 	struct dep_store *store;
 	struct dep_symbols *symbols;
-	const struct dep_code *code;
+	const struct dep_fragments *code;
 	const struct dep_profile *profile;
 	const struct dep_contexts *contexts;
 	const struct functions *functions;

@@ -53,7 +53,7 @@ enum {
 struct profile_view {
 	const struct profile_options *o;
 	struct dep_store *store;
-	struct dep_code *code;
+	struct dep_fragments *code;
 	struct dep_symbols *symbols;
 	struct dep_profile *p;
 	struct dep_contexts *c;
