@@ -50,6 +50,7 @@ static int run(struct dep_walk *w, const struct dep_contexts_options *o, struct 
 		err = dep_tree_result(&w->tree, out);
 	out->unknown_returns = w->unknown_returns;
 	out->recovered = w->recovered;
+	out->loss.segments += w->unread;
 	out->not_counted += w->dropped_frames;
 	return err;
 }

@@ -47,7 +47,8 @@ static struct dep_learned *learned(struct dep_walk *w, u32 seg)
 	l->n = 0;
 	w->recovered++;
 	/* What was recovered before an error is right. */
-	dep_recover_segment(w->store, segs + seg - 1, &sink, NULL);
+	if (dep_recover_segment(w->store, segs + seg - 1, &sink, NULL))
+		w->unread++;
 	return l;
 }
 

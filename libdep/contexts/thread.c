@@ -33,7 +33,8 @@ static int take_fork(struct dep_walk *w, const struct adept_ev_fork *ev)
 		.rsp = w->state == DEP_KNOWN ? w->rsp : 0,
 	};
 
-	if (!w->begun)
+	/* Beyond this limit, children begin as threads do whose creator is not known. */
+	if (!w->begun || w->nforked >= w->max_frames)
 		return 0;
 	/* A child with its own stack needs no frames. */
 	if (!(ev->flags & CLONE_THREAD) && w->nframes_all + w->at->n <= w->max_frames) {

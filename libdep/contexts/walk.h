@@ -128,6 +128,7 @@ struct dep_walk {
 	size_t max_frames, nframes_all;	/* limit, and number in all strands and forks */
 
 	u64 unknown_returns, recovered, dropped_frames;
+	u64 unread;		/* segments that could not be recovered as a whole */
 	void (*watch)(void *arg, const struct dep_watched_call *call);
 	void *watch_arg;
 };

@@ -307,11 +307,12 @@ static int find_loop(struct graph *g, struct loops *l, uint32_t header, uint32_t
 static int find_in_function(struct graph *g, struct loops *l, uint32_t entry)
 {
 	uint32_t n = number_blocks(g, entry), i, steps = 0;
+	bool found = find_dominators(g, n);
 	int err = 0;
 
-	if (find_dominators(g, n))
-		for (i = 0; i < n && !err; i++)
-			err = find_loop(g, l, g->order[i], &steps);
+	for (i = 0; i < n && !err && found && steps <= STEPS_MAX; i++)
+		err = find_loop(g, l, g->order[i], &steps);
+	l->unsearched += !found || steps > STEPS_MAX;
 	return err;
 }
 
@@ -384,7 +385,8 @@ int loops_find(struct loops *l, const struct merged *m, const struct blocks *b,
 			err = find_in_function(&g, l, (uint32_t)entry);
 	}
 	release(&g);
-	qsort(l->loop, l->n, sizeof(*l->loop), by_insns);
+	if (l->n)
+		qsort(l->loop, l->n, sizeof(*l->loop), by_insns);
 	return err;
 }
 

@@ -147,6 +147,7 @@ struct loop {
 struct loops {
 	struct loop *loop;	/* sorted by insns, most first */
 	size_t n, room;
+	size_t unsearched;	/* functions whose graph is too large to be searched wholly */
 };
 
 /** loops_find() - find the loops of all functions; 0 or -ENOMEM */

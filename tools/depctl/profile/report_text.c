@@ -180,6 +180,9 @@ static void put_loops(struct report *r)
 			   human_count(l->iterations ? l->insns / l->iterations : 0, each));
 		put_place(r, l->header);
 	}
+	if (r->loops.unsearched)
+		out_printf(&r->out, "  %zu function%s too large to find all loops\n",
+			   r->loops.unsearched, r->loops.unsearched == 1 ? " is" : "s are");
 }
 
 /* ---- processes and threads ---- */
