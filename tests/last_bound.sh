@@ -157,6 +157,8 @@ gcc -O1 -o grows grows.c || exit 1
 "$DEPCTL" record -o grown --last=2M --ring-size=128K -- ./grows >out 2>err
 is "too much code: status and output" "$? $(cat out)" "1 done"
 grep -q "take more than --last allows" err && pass "depctl says why" || fail "$(cat err)"
+[ "$("$DEPCTL" dump --segments grown | wc -l)" -gt 0 ] &&
+	pass "what the window had is stored" || fail "too much code: nothing is stored"
 
 term_depd
 depd_pid=

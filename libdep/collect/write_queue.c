@@ -227,6 +227,15 @@ static void fail(struct dep_queue *q, const struct dep_job *job, int ret)
 	dep_queue_stop(q);
 }
 
+/*
+ * True if records are not stored any more.  The chunks of a window are stored in any case, when it
+ * ends: later ones did not get into it.
+ */
+static bool discards(struct dep_queue *q)
+{
+	return dep_queue_stopped(q) && !q->stores_window;
+}
+
 static int put_chunk(struct dep_queue *q, struct dep_job *job)
 {
 	struct dep_packed *packed = job->packed;
@@ -237,11 +246,11 @@ static int put_chunk(struct dep_queue *q, struct dep_job *job)
 		return 0;
 	if (job->kind == DEP_JOB_SCAN)
 		__atomic_fetch_add(&q->scanned, job->chunk.fill, __ATOMIC_RELAXED);
-	if (!ret && !dep_queue_stopped(q))
+	if (!ret && !discards(q))
 		ret = dep_writer_put(q->set.w, packed);
 	else if (packed)
 		dep_packed_free(packed);
-	if (ret || dep_queue_stopped(q))
+	if (ret || discards(q))
 		q->discarded += job->chunk.fill;
 	return ret;
 }
@@ -351,7 +360,7 @@ static int put_descriptors(struct dep_queue *q, struct dep_job *job)
 {
 	int ret;
 
-	if (dep_queue_stopped(q))
+	if (discards(q))
 		return 0;
 	ret = dep_writer_log(q->set.w, job->serial, job->data, job->size);
 	if (ret)
@@ -395,8 +404,8 @@ static int store_job(struct dep_queue *q, struct dep_job *job)
 	case DEP_JOB_LAST:
 		return dep_writer_last(q->set.w, &job->last);
 	case DEP_JOB_LOG:
-		return dep_queue_stopped(q) ? 0 : dep_writer_log(q->set.w, job->serial, job->body,
-								 job->size);
+		return discards(q) ? 0 : dep_writer_log(q->set.w, job->serial, job->body,
+							job->size);
 	case DEP_JOB_SAVE:
 		save(q, job);
 		break;
@@ -502,7 +511,7 @@ static int pack_chunk(struct dep_queue *q, struct dep_job *job, struct dep_worke
 			return 0;
 	}
 	/* Do not pack a segment that would be discarded, or that waits in the window. */
-	if (dep_queue_stopped(q) || q->set.window)
+	if (discards(q) || q->set.window)
 		return 0;
 	ret = dep_writer_pack(q->set.w, me->press, known, job->serial, &job->chunk, body,
 			      &job->packed);
@@ -644,6 +653,8 @@ int dep_queue_end_window(struct dep_queue *q, const struct dep_kept *why)
 	dep_queue_drain(q);
 	/* No writer thread looks at it: the queue is empty. */
 	q->set.window = NULL;
+	/* After an error of the disk the rest cannot be stored either. */
+	q->stores_window = !dep_queue_failed(q) || q->error_number == E2BIG;
 	dep_window_expire(w, present());
 	dep_window_reason(w, why);
 	return dep_window_empty(w, q);

@@ -33,6 +33,7 @@ struct dep_queue {
 	bool wanted;		/* the loop waits for room in the queue: wake it */
 
 	bool stopped, failed, closed;
+	bool stores_window;	/* the window has ended: its chunks are stored even if @stopped */
 	int closed_ret;
 	u64 stored;
 	u64 scanned;		/* bytes of records found in unpublished chunks */
