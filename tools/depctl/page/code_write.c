@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Write the assembly of the page, with the source line of each instruction. */
-#include <Zydis/Zydis.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/depctl/common/disassembler.h"
 #include "model.h"
 #include "source.h"
 
@@ -14,48 +14,16 @@ struct line {
 	uint32_t file, line;
 };
 
-/** struct disassembler - a decoder and how its result is printed */
-struct disassembler {
-	ZydisDecoder decoder;
-	ZydisFormatter formatter;
-};
-
-static bool disassembler_init(struct disassembler *d)
-{
-	static const ZydisFormatterProperty paddings[] = {
-		ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE,
-		ZYDIS_FORMATTER_PROP_ADDR_PADDING_RELATIVE,
-		ZYDIS_FORMATTER_PROP_DISP_PADDING, ZYDIS_FORMATTER_PROP_IMM_PADDING,
-	};
-	size_t i;
-
-	if (ZYAN_FAILED(ZydisDecoderInit(&d->decoder, ZYDIS_MACHINE_MODE_LONG_64,
-					 ZYDIS_STACK_WIDTH_64)) ||
-	    ZYAN_FAILED(ZydisFormatterInit(&d->formatter, ZYDIS_FORMATTER_STYLE_INTEL)) ||
-	    ZYAN_FAILED(ZydisFormatterSetProperty(&d->formatter,
-						  ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, false)))
-		return false;
-	for (i = 0; i < sizeof(paddings) / sizeof(paddings[0]); i++)
-		if (ZYAN_FAILED(ZydisFormatterSetProperty(&d->formatter, paddings[i],
-							  ZYDIS_PADDING_DISABLED)))
-			return false;
-	return true;
-}
-
-static void disassemble(const struct page_input *in, struct disassembler *d,
-			const struct page_insn *x, char *text, size_t size)
+static void put_insn(const struct page_input *in, const struct disassembler *d,
+		     const struct page_insn *x, struct json *j)
 {
 	const struct dep_insn_count *row = &in->profile->insn[x->row];
-	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
-	ZydisDecodedInstruction zi;
+	char text[DISASSEMBLER_TEXT];
 	uint8_t bytes[15];
 	size_t n = dep_insn_bytes(in->store, row->fragment, row->pc, bytes);
 
-	if (!n || ZYAN_FAILED(ZydisDecoderDecodeFull(&d->decoder, bytes, n, &zi, ops)) ||
-	    ZYAN_FAILED(ZydisFormatterFormatInstruction(&d->formatter, &zi, ops,
-							zi.operand_count_visible, text, size,
-							x->address, NULL)))
-		snprintf(text, size, "(bad)");
+	disassemble(d, x->address, bytes, n, text);
+	json_str(j, NULL, text);
 }
 
 static int find_lines(const struct page_input *in, const struct page_code *c,
@@ -115,11 +83,10 @@ static int want_lines(struct source_files *s, const struct line *line, size_t n)
 	return ret;
 }
 
-static void write_function(const struct page_input *in, struct disassembler *d, struct json *j,
-			   const struct page_insn *x, const struct line *line, size_t n,
-			   uint32_t number)
+static void write_function(const struct page_input *in, const struct disassembler *d,
+			   struct json *j, const struct page_insn *x, const struct line *line,
+			   size_t n, uint32_t number)
 {
-	char text[256];
 	size_t i;
 
 	json_object(j, NULL);
@@ -141,10 +108,8 @@ static void write_function(const struct page_input *in, struct disassembler *d, 
 		json_u64(j, NULL, line[i].line);
 	json_close(j, ']');
 	json_array(j, "text");
-	for (i = 0; i < n; i++) {
-		disassemble(in, d, &x[i], text, sizeof(text));
-		json_str(j, NULL, text);
-	}
+	for (i = 0; i < n; i++)
+		put_insn(in, d, &x[i], j);
 	json_close(j, ']');
 	json_close(j, '}');
 }
@@ -157,7 +122,7 @@ static int write_functions(const struct page_input *in, const struct page_code *
 	size_t i, k;
 	int ret = 0;
 
-	if (!disassembler_init(&d))
+	if (!disassembler_begin(&d))
 		return -ENOSYS;
 	json_array(j, "code");
 	for (i = 0; i < c->n && !ret; i = k) {
