@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dep/profile.h"
 #include "libdep/format/file/error.h"
 #include "code.h"
 #include "times.h"
