@@ -63,6 +63,14 @@ static u64 read_mappings(const struct dep_leaving *l, struct adept_mapping map[A
 	return n + 1;
 }
 
+/* A process that has ended, or executes another program, has no memory at this descriptor. */
+static bool has_memory(const struct dep_leaving *l)
+{
+	u8 byte;
+
+	return !dep_memory_read(l->mem, l->boot.vdso, &byte, 1);
+}
+
 /* Return: 0, or a negative errno; -ESRCH: the process has died, or executes another program. */
 static int unmap(struct dep_starter *s, const struct adept_mapping *map, u64 n)
 {
@@ -88,6 +96,9 @@ int dep_unmapper_run(struct dep_leaving *l)
 	pid_t tid = s->r.pid;
 	int err = n ? unmap(s, map, n) : -EINVAL;
 
+	/* Its threads run: it may end at any time. */
+	if (err && !has_memory(l))
+		err = -ESRCH;
 	if (err == -ESRCH)
 		dep_trace_reap(l->pid, tid);
 	else if (!err)
