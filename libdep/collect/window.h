@@ -18,7 +18,7 @@
  * A snapshot shares the chunks and descriptors with the window (dep_window_save()): they are freed
  * when neither has them any more.
  *
- * One thread at a time may use a window; see write_queue.c.
+ * One thread at a time may use a window; see queue_put.c.
  */
 #ifndef ADEPT_COLLECT_WINDOW_H
 #define ADEPT_COLLECT_WINDOW_H

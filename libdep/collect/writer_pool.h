@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Shared by write_queue.c and writer_pool.c: the work of writer threads for a queue.
+ * Shared by write_queue.c, queue_work.c, queue_put.c and writer_pool.c: the work of writer threads
+ * for a queue.
  *
  * The pool's lock guards the lists of all queues, the states of their jobs, and the counters of
  * queued data. Flags that the loop reads for each chunk are atomic.
@@ -10,9 +11,11 @@
 
 #include <pthread.h>
 
+#include "kept_chunk.h"
 #include "write_queue.h"
 
 #define DEP_POOL_WORKERS	4u
+#define DEP_QUEUE_PREPARED	8u	/* maximum number of prepared jobs of a queue */
 
 struct dep_compressor;
 
@@ -70,6 +73,38 @@ struct dep_pool {
 	bool ended;
 	u64 stage_ns[DEP_STAGES], stage_chunks[DEP_STAGES];
 };
+
+static inline bool dep_job_is_chunk(enum dep_job_kind kind)
+{
+	return kind == DEP_JOB_SEGMENT || kind == DEP_JOB_SCAN || kind == DEP_JOB_SAVE_SCAN;
+}
+
+/* The end of the records in the chunk must be found. */
+static inline bool dep_job_is_scan(enum dep_job_kind kind)
+{
+	return kind == DEP_JOB_SCAN || kind == DEP_JOB_SAVE_SCAN;
+}
+
+/* ---- write_queue.c ---- */
+
+/* Free a job. Called with the lock held. */
+void dep_queue_give_back(struct dep_queue *q, struct dep_job *job);
+/*
+ * True if another writer thread should be woken. Called with the lock held; wake the thread after
+ * the unlock, since it needs the lock.
+ */
+bool dep_queue_wants_another(const struct dep_queue *q);
+
+/* ---- queue_put.c ---- */
+
+/* The present time, for a window. */
+struct dep_moment dep_queue_now(void);
+/* True if records are not stored any more. */
+bool dep_queue_discards(struct dep_queue *q);
+/* Put a prepared job into the window or the store. Only one thread at a time does so for @q. */
+void dep_queue_put_job(struct dep_queue *q, struct dep_job *job);
+
+/* ---- queue_work.c ---- */
 
 /* Do one step for @q; false: none to do. Called with the lock held; releases it meanwhile. */
 bool dep_queue_work(struct dep_queue *q, struct dep_worker *me);
