@@ -233,9 +233,9 @@ $(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files test_sy
 				test_symbols_starts test_symbols_odd sym_run sym_code) $(B)/libdep.a
 $(B)/tests/test_write_queue: $(call unit_obj,test_write_queue stream stream_frag fixed_random) \
 			   $(B)/libdep.a
-window_obj := $(B)/host/libdep/collect/window.o $(B)/host/libdep/collect/kept_chunk.o \
-	      $(B)/host/libdep/collect/kept_descriptors.o $(B)/host/libdep/collect/trim.o \
-	      $(B)/host/libdep/collect/trim_batches.o $(B)/libdep.a
+window_obj := $(patsubst %,$(B)/host/libdep/collect/%.o,window window_entries window_trim \
+			 window_end window_save kept_chunk kept_descriptors trim trim_batches) \
+	      $(B)/libdep.a
 $(B)/tests/test_window: $(call unit_obj,test_window) $(window_obj)
 $(B)/tests/test_trim: $(call unit_obj,test_trim) $(window_obj)
 collect_obj := $(call unit_obj,collect_fixture fake_engine fake_writer) \

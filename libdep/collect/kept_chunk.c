@@ -45,3 +45,13 @@ void dep_kept_put(struct dep_kept_chunk *k)
 	if (dep_kept_last(k))
 		dep_kept_free(k);
 }
+
+void dep_kept_put_list(struct dep_kept_chunk *k)
+{
+	struct dep_kept_chunk *next;
+
+	for (; k; k = next) {
+		next = k->next;
+		dep_kept_put(k);
+	}
+}

@@ -45,5 +45,7 @@ static inline bool dep_kept_last(struct dep_kept_chunk *k)
 void dep_kept_free(struct dep_kept_chunk *k);
 /** dep_kept_put() - drop a reference, and free the chunk if it was the last one */
 void dep_kept_put(struct dep_kept_chunk *k);
+/** dep_kept_put_list() - dep_kept_put() for @k and all that follow it */
+void dep_kept_put_list(struct dep_kept_chunk *k);
 
 #endif

@@ -15,7 +15,7 @@
  * dropped. A mapping that was replaced or unmapped before the cutoff of all threads is dropped with
  * what ended it.
  *
- * One thread at a time may use all this; see window.c.
+ * One thread at a time may use all this; see window_trim.c.
  */
 #ifndef ADEPT_COLLECT_TRIM_H
 #define ADEPT_COLLECT_TRIM_H

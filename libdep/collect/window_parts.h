@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Shared by window.c and window_*.c only: the contents of a window. */
+#ifndef ADEPT_COLLECT_WINDOW_PARTS_H
+#define ADEPT_COLLECT_WINDOW_PARTS_H
+
+#include "window.h"
+
+/*
+ * Entry of a process or thread in a list sorted by serial. A process is held by its threads and by
+ * the processes that it forked, which have its mappings.
+ */
+struct entry {
+	u32 serial;
+	u32 owner;		/* of a thread: its process; of a process: the one that forked it */
+	u64 holders;		/* of a thread: its chunks; of a process: entries with this owner */
+	struct dep_job *begin, *end;
+	/* The following fields are for threads. */
+	struct dep_last_thread last;
+	u64 dropped_ns;		/* when the last chunk that was dropped had begun; 0: none */
+	/* During a trim: when the chunk before the next one began; when it was in a system call. */
+	u64 before_ns, idle_ns;
+};
+
+struct entries {
+	struct entry *row;
+	size_t n, room;
+};
+
+/* What a snapshot has besides what the window keeps: of threads that go on. */
+struct saving {
+	struct dep_kept_chunk *first, **last;	/* their unfinished chunks */
+	struct dep_job **end;			/* how their streams end */
+	size_t nend, room;
+	size_t nchunks;
+	bool failed;				/* there was no memory */
+};
+
+struct dep_window {
+	u64 max_bytes, max_ns;
+	struct dep_kept_chunk *oldest, **newest;
+	size_t nchunks;
+	u64 bytes;		/* of all chunks */
+	/* bytes for a full chunk; such memory is used again, since new memory costs page faults */
+	size_t block;
+	struct dep_kept_chunk *spare;
+	u32 nspare;
+	u32 last_of;		/* as in the job of the newest chunk */
+	u64 index_bytes;	/* of the writer's index, when descriptors came last */
+	u64 descriptor_bytes;	/* of @descriptors, @fates and that index */
+	u64 last_bytes;		/* of the newest chunks, with that @last_of: not in the bound */
+	struct entries processes, threads;
+	struct dep_batches descriptors;
+	struct dep_fates fates;
+	struct dep_trim *trim;
+	bool wants_trim;
+	struct dep_last dropped;
+	struct saving saving;
+};
+
+/* ---- window.c ---- */
+
+/** dep_window_copy_chunk() - a copy of the chunk of @job, or NULL without memory */
+struct dep_kept_chunk *dep_window_copy_chunk(struct dep_window *w, const struct dep_job *job,
+					     struct dep_moment now);
+/** dep_window_count_descriptors() - bring @w->descriptor_bytes up to date */
+void dep_window_count_descriptors(struct dep_window *w);
+
+/* ---- window_entries.c ---- */
+
+struct entry *dep_entries_find(const struct entries *e, u32 serial);
+void dep_entries_free(struct entries *e);
+/** dep_window_release_thread() - forget a thread that has ended and of which no chunk is left */
+void dep_window_release_thread(struct dep_window *w, struct entry *t);
+/** dep_job_copy() - a copy that is in no queue; NULL without memory */
+struct dep_job *dep_job_copy(const struct dep_job *from);
+
+/* ---- window_end.c ---- */
+
+/** dep_window_fill_dropped() - fill in what was dropped, and the table @t of all threads */
+void dep_window_fill_dropped(const struct dep_window *w, struct dep_last *last,
+			     struct dep_last_thread *t);
+
+/* ---- window_save.c ---- */
+
+/** dep_window_clear_saving() - forget what was collected for a snapshot and is not in it */
+void dep_window_clear_saving(struct saving *s);
+
+#endif
