@@ -14,11 +14,30 @@ void dep_batch_put(struct dep_batch *batch)
 		free(batch);
 }
 
+/*
+ * Nothing is added to the last batch any more: free the memory that it does not use. Without this,
+ * two processes whose descriptors alternate would take the room of a whole batch for each.
+ */
+static void close_last(struct dep_batches *b)
+{
+	struct dep_batch *batch = b->n ? b->row[b->n - 1] : NULL, *less;
+
+	if (!batch || batch->room == batch->size ||
+	    __atomic_load_n(&batch->refs, __ATOMIC_ACQUIRE) != 1)
+		return;
+	less = realloc(batch, sizeof(*batch) + batch->size);
+	if (!less)
+		return;
+	less->room = less->size;
+	b->row[b->n - 1] = less;
+}
+
 static struct dep_batch *new_batch(struct dep_batches *b, u32 process, size_t size)
 {
 	size_t room = size > BATCH_ROOM ? size : BATCH_ROOM, rows = b->room ? 2 * b->room : 64;
 	struct dep_batch *batch, **more;
 
+	close_last(b);
 	if (b->n == b->room) {
 		more = realloc(b->row, rows * sizeof(*more));
 		if (!more)
@@ -31,6 +50,7 @@ static struct dep_batch *new_batch(struct dep_batches *b, u32 process, size_t si
 		return NULL;
 	*batch = (struct dep_batch){ .refs = 1, .process = process, .room = room };
 	b->row[b->n++] = batch;
+	__atomic_store_n(&b->bytes, b->bytes + DEP_BATCH_COST, __ATOMIC_RELAXED);
 	return batch;
 }
 
@@ -61,7 +81,7 @@ void dep_batches_forget(struct dep_batches *b, u32 process)
 			b->row[n++] = b->row[i];
 			continue;
 		}
-		gone += b->row[i]->size;
+		gone += b->row[i]->size + DEP_BATCH_COST;
 		dep_batch_put(b->row[i]);
 	}
 	b->n = n;
@@ -84,10 +104,11 @@ size_t dep_batch_run(const struct dep_batch *b, size_t *from)
 	return at - *from;
 }
 
-int dep_batches_share(const struct dep_batches *b, struct dep_batches *copy)
+int dep_batches_share(struct dep_batches *b, struct dep_batches *copy)
 {
 	size_t i;
 
+	close_last(b);
 	*copy = (struct dep_batches){ .row = malloc((b->n + 1) * sizeof(*b->row)) };
 	if (!copy->row)
 		return -ENOMEM;

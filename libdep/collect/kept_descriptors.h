@@ -13,18 +13,24 @@
 
 #include "libdep/abi/types.h"
 
-/** struct dep_batch - descriptors of one process */
+/**
+ * struct dep_batch - descriptors of one process
+ * @room: allocated bytes of @data; more than @size only of the last batch
+ */
 struct dep_batch {
 	u32 refs;
 	u32 process;		/* serial */
-	size_t size, room;	/* bytes used, and allocated, of @data */
+	size_t size, room;
 	u8 data[];
 };
+
+/* Memory for a batch besides its descriptors: header, place in the table, overhead of malloc(). */
+#define DEP_BATCH_COST	(sizeof(struct dep_batch) + sizeof(struct dep_batch *) + 16)
 
 struct dep_batches {
 	struct dep_batch **row;
 	size_t n, room;
-	u64 bytes;		/* of all descriptors; any thread may read it */
+	u64 bytes;		/* memory of all batches; any thread may read it */
 };
 
 /** dep_batches_add() - append a copy of whole descriptors of process @process; 0 or -ENOMEM */
@@ -39,7 +45,7 @@ void dep_batches_forget(struct dep_batches *b, u32 process);
  */
 size_t dep_batch_run(const struct dep_batch *b, size_t *from);
 /** dep_batches_share() - make @copy, with a reference to each batch; 0 or -ENOMEM */
-int dep_batches_share(const struct dep_batches *b, struct dep_batches *copy);
+int dep_batches_share(struct dep_batches *b, struct dep_batches *copy);
 /** dep_batches_drop() - drop all references, and free @b's table */
 void dep_batches_drop(struct dep_batches *b);
 void dep_batch_put(struct dep_batch *batch);

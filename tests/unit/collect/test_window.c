@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The window of --last: what is dropped, in which order, and what is stored at the end. */
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -406,10 +407,29 @@ static void forgotten_descriptors(void **state)
 	entry(w, DEP_JOB_PROCESS_END, 1000, 0);
 	assert_int_equal(dep_window_descriptor_bytes(w), all);
 	entry(w, DEP_JOB_PROCESS_END, 1001, 0);
-	assert_int_equal(dep_window_descriptor_bytes(w), all - 2 * 16);
+	assert_int_equal(dep_window_descriptor_bytes(w), all - 2 * (16 + DEP_BATCH_COST));
 	assert_int_equal(dep_window_save(w, &s), 0);
 	assert_string_equal(descriptors_of(&s), "[1002 cccccccc]");
 	dep_saved_free(&s);
+	dep_window_free(w);
+}
+
+/* Descriptors of two processes by turns: the memory is about what is counted. */
+static void alternating_descriptors(void **state)
+{
+	struct dep_window *w = with_threads(1, 0);
+	size_t before = mallinfo2().uordblks, taken;
+	u64 counted;
+	u32 i;
+
+	(void)state;
+	entry(w, DEP_JOB_PROCESS, 1001, 0);
+	for (i = 0; i < 4000; i++)
+		descriptors(w, 1000 + i % 2, 'a', 8);
+	counted = dep_window_descriptor_bytes(w);
+	taken = mallinfo2().uordblks - before;
+	/* The last batch has room for more. */
+	assert_in_range(taken, counted / 2, counted + counted / 4 + (128u << 10));
 	dep_window_free(w);
 }
 
@@ -445,6 +465,7 @@ int main(void)
 		cmocka_unit_test(parents),
 		cmocka_unit_test(snapshots),
 		cmocka_unit_test(forgotten_descriptors),
+		cmocka_unit_test(alternating_descriptors),
 		cmocka_unit_test(odd_jobs),
 	};
 
