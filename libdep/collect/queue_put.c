@@ -120,9 +120,6 @@ static int keep_descriptors(struct dep_queue *q, const struct dep_job *job)
 	if (!dep_queue_stopped(q))
 		ret = dep_window_descriptors(q->set.window, job->serial, job->data, job->size,
 					     dep_writer_index_bytes(q->set.w));
-	if (ret == -E2BIG)
-		return dep_fail(ret, "the descriptions of the code that the programs can still "
-				"execute take more than --last allows: give a larger size");
 	return ret ? ret : job->ret;
 }
 
@@ -151,7 +148,7 @@ static int begin_trim(struct dep_queue *q, const struct dep_job *job)
 }
 
 /* Put a job into the window. Return: 1 if it must go to the store, 0 or a negative errno. */
-static int put_window(struct dep_queue *q, const struct dep_job *job)
+static int put_by_kind(struct dep_queue *q, const struct dep_job *job)
 {
 	switch (job->kind) {
 	case DEP_JOB_DESCRIPTORS:
@@ -180,6 +177,17 @@ static int put_window(struct dep_queue *q, const struct dep_job *job)
 	default:
 		return 1;
 	}
+}
+
+static int put_window(struct dep_queue *q, const struct dep_job *job)
+{
+	int ret = put_by_kind(q, job);
+
+	if (ret == -E2BIG)
+		return dep_fail(ret, "the descriptions of the code that the programs can still "
+				"execute, and the processes that forked them, take more than "
+				"--last allows: give a larger size");
+	return ret;
 }
 
 static int put_descriptors(struct dep_queue *q, struct dep_job *job)

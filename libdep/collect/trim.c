@@ -42,6 +42,7 @@ static struct dep_fate *get(struct dep_fates *f, u32 process)
 		more = realloc(f->row, room * sizeof(*more));
 		if (!more)
 			return NULL;
+		f->bytes += (room - f->room) * sizeof(*more);
 		f->row = more;
 		f->room = room;
 	}
@@ -63,6 +64,7 @@ static int note_removed(struct dep_fates *f, struct dep_fate *p,
 		more = realloc(p->dead, room * sizeof(*more));
 		if (!more)
 			return -ENOMEM;
+		f->bytes += (room - p->room) * sizeof(*more);
 		p->dead = more;
 		p->room = room;
 	}
@@ -114,19 +116,10 @@ void dep_fates_forget(struct dep_fates *f, u32 process)
 
 	if (!p)
 		return;
+	f->bytes -= p->room * sizeof(*p->dead);
 	free(p->dead);
 	f->n--;
 	memmove(p, p + 1, (size_t)(f->row + f->n - p) * sizeof(*p));
-}
-
-u64 dep_fates_bytes(const struct dep_fates *f)
-{
-	u64 bytes = f->room * sizeof(*f->row);
-	size_t i;
-
-	for (i = 0; i < f->n; i++)
-		bytes += f->row[i].room * sizeof(*f->row[i].dead);
-	return bytes;
 }
 
 void dep_fates_free(struct dep_fates *f)

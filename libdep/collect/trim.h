@@ -52,6 +52,7 @@ struct dep_fate {
 struct dep_fates {
 	struct dep_fate *row;
 	size_t n, room;
+	u64 bytes;	/* memory of all this */
 	u64 loose;	/* estimate: bytes that became useless since the last trim */
 };
 
@@ -61,7 +62,6 @@ int dep_fates_note(struct dep_fates *f, u32 process, const struct adept_desc *h)
 int dep_fates_inherits(struct dep_fates *f, u32 process);
 /** dep_fates_forget() - the descriptors of @process were dropped */
 void dep_fates_forget(struct dep_fates *f, u32 process);
-u64 dep_fates_bytes(const struct dep_fates *f);
 void dep_fates_free(struct dep_fates *f);
 
 struct dep_trim {

@@ -32,10 +32,18 @@ struct dep_window *dep_window_new(u64 bytes, u64 ns, u32 chunk_size)
 	return w;
 }
 
-void dep_window_count_descriptors(struct dep_window *w)
+static u64 most_descriptors(const struct dep_window *w)
 {
-	__atomic_store_n(&w->descriptor_bytes, w->descriptors.bytes + w->index_bytes +
-			 dep_fates_bytes(&w->fates), __ATOMIC_RELAXED);
+	return w->max_bytes > DESCRIPTORS_LEAST ? w->max_bytes : DESCRIPTORS_LEAST;
+}
+
+int dep_window_count_descriptors(struct dep_window *w)
+{
+	u64 bytes = w->descriptors.bytes + w->index_bytes + w->fates.bytes +
+		    w->processes.bytes + w->threads.bytes;
+
+	__atomic_store_n(&w->descriptor_bytes, bytes, __ATOMIC_RELAXED);
+	return bytes <= most_descriptors(w) ? 0 : -E2BIG;
 }
 
 /* Bytes of memory for a chunk: those of a block if it fills most of one. */
@@ -163,17 +171,12 @@ int dep_window_chunk(struct dep_window *w, const struct dep_job *job, struct dep
 	return 0;
 }
 
-static u64 most_descriptors(const struct dep_window *w)
-{
-	return w->max_bytes > DESCRIPTORS_LEAST ? w->max_bytes : DESCRIPTORS_LEAST;
-}
-
 int dep_window_descriptors(struct dep_window *w, u32 process, const u8 *data, size_t size,
 			   u64 index_bytes)
 {
 	const struct adept_desc *h;
 	size_t at, from = 0;
-	int keep, err = 0;
+	int keep, big, err = 0;
 
 	/* Add those that are kept, as many at once as follow each other. */
 	for (at = 0; at < size && !err; at += h->size) {
@@ -190,10 +193,10 @@ int dep_window_descriptors(struct dep_window *w, u32 process, const u8 *data, si
 	if (!err)
 		err = dep_batches_add(&w->descriptors, process, data + from, size - from);
 	w->index_bytes = index_bytes;
-	dep_window_count_descriptors(w);
+	big = dep_window_count_descriptors(w);
 	if (w->fates.loose > LOOSE_LEAST && w->fates.loose > w->max_bytes / LOOSE_PART)
 		__atomic_store_n(&w->wants_trim, true, __ATOMIC_RELEASE);
-	return err || w->descriptor_bytes <= most_descriptors(w) ? err : -E2BIG;
+	return err ? err : big;
 }
 
 u64 dep_window_descriptor_bytes(const struct dep_window *w)

@@ -12,8 +12,8 @@
  *
  * Entries of processes and threads wait in the window, too, and so do descriptors. An ended thread
  * of which no chunk is left is forgotten, and so are its process and the descriptors of that.
- * Descriptors of a process that goes on are dropped when nothing needs them any more (trim.h). They
- * count in the bound, but leave a part of it to chunks.
+ * Descriptors of a process that goes on are dropped when nothing needs them any more (trim.h).
+ * Entries and descriptors count in the bound, but leave a part of it to chunks.
  *
  * A snapshot shares the chunks and descriptors with the window (dep_window_save()): they are freed
  * when neither has them any more.
@@ -41,14 +41,18 @@ struct dep_window;
 struct dep_window *dep_window_new(u64 bytes, u64 ns, u32 chunk_size);
 void dep_window_free(struct dep_window *w);
 
-/** dep_window_entry() - keep a copy of @job, the begin or end of a process or thread */
+/**
+ * dep_window_entry() - keep a copy of @job, the begin or end of a process or thread
+ *
+ * Return: as dep_window_descriptors().
+ */
 int dep_window_entry(struct dep_window *w, const struct dep_job *job);
 
 /**
  * dep_window_descriptors() - keep a copy of whole, checked descriptors
  * @index_bytes: memory that the writer's index of fragments has now
  *
- * Return: 0; -E2BIG: more descriptors are needed than the bound allows; -ENOMEM.
+ * Return: 0; -E2BIG: more descriptors and entries are needed than the bound allows; -ENOMEM.
  */
 int dep_window_descriptors(struct dep_window *w, u32 process, const u8 *data, size_t size,
 			   u64 index_bytes);
@@ -85,7 +89,10 @@ void dep_window_expire(struct dep_window *w, struct dep_moment now);
 /** dep_window_bytes() - bytes of chunks in the window; any thread may ask */
 u64 dep_window_bytes(const struct dep_window *w);
 
-/** dep_window_descriptor_bytes() - bytes of descriptors and of their index; any thread may ask */
+/**
+ * dep_window_descriptor_bytes() - bytes of descriptors, of their index, and of the entries of
+ * processes and threads; any thread may ask
+ */
 u64 dep_window_descriptor_bytes(const struct dep_window *w);
 
 /** dep_window_reason() - say why the window will be stored, before dep_window_empty() */

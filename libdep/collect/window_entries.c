@@ -50,11 +50,19 @@ static struct entry *insert(struct entries *e, u32 serial)
 	memmove(&e->row[i + 1], &e->row[i], (e->n++ - i) * sizeof(*e->row));
 	memset(&e->row[i], 0, sizeof(e->row[i]));
 	e->row[i].serial = serial;
+	e->bytes += sizeof(*e->row);
 	return &e->row[i];
+}
+
+/* Memory for a job, with the overhead of malloc(). */
+static u64 cost_of_job(const struct dep_job *job)
+{
+	return job ? sizeof(*job) + job->room + 16 : 0;
 }
 
 static void delete(struct entries *e, struct entry *row)
 {
+	e->bytes -= sizeof(*row) + cost_of_job(row->begin) + cost_of_job(row->end);
 	free(row->begin);
 	free(row->end);
 	e->n--;
@@ -127,6 +135,7 @@ static int begin(struct entries *e, const struct dep_job *job, struct entries *o
 		return -ENOMEM;
 	row->owner = owner;
 	row->begin = dep_job_copy(job);
+	e->bytes += cost_of_job(row->begin);
 	o = owner ? dep_entries_find(owners, owner) : NULL;
 	if (o)
 		o->holders++;
@@ -135,7 +144,7 @@ static int begin(struct entries *e, const struct dep_job *job, struct entries *o
 	return row->begin ? 0 : -ENOMEM;
 }
 
-int dep_window_entry(struct dep_window *w, const struct dep_job *job)
+static int add_entry(struct dep_window *w, const struct dep_job *job)
 {
 	bool thread = job->kind == DEP_JOB_THREAD || job->kind == DEP_JOB_THREAD_END;
 	struct entries *e = thread ? &w->threads : &w->processes;
@@ -154,11 +163,19 @@ int dep_window_entry(struct dep_window *w, const struct dep_job *job)
 	row->end = dep_job_copy(job);
 	if (!row->end)
 		return -ENOMEM;
+	e->bytes += cost_of_job(row->end);
 	if (thread)
 		dep_window_release_thread(w, row);
 	else
 		release_process(w, job->serial);
 	return 0;
+}
+
+int dep_window_entry(struct dep_window *w, const struct dep_job *job)
+{
+	int err = add_entry(w, job), big = dep_window_count_descriptors(w);
+
+	return err ? err : big;
 }
 
 void dep_entries_free(struct entries *e)

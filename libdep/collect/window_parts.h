@@ -24,6 +24,7 @@ struct entry {
 struct entries {
 	struct entry *row;
 	size_t n, room;
+	u64 bytes;		/* memory of all rows and their jobs */
 };
 
 /* What a snapshot has besides what the window keeps: of threads that go on. */
@@ -46,7 +47,7 @@ struct dep_window {
 	u32 nspare;
 	u32 last_of;		/* as in the job of the newest chunk */
 	u64 index_bytes;	/* of the writer's index, when descriptors came last */
-	u64 descriptor_bytes;	/* of @descriptors, @fates and that index */
+	u64 descriptor_bytes;	/* of @descriptors, @fates, that index, @processes and @threads */
 	u64 last_bytes;		/* of the newest chunks, with that @last_of: not in the bound */
 	struct entries processes, threads;
 	struct dep_batches descriptors;
@@ -62,8 +63,12 @@ struct dep_window {
 /** dep_window_copy_chunk() - a copy of the chunk of @job, or NULL without memory */
 struct dep_kept_chunk *dep_window_copy_chunk(struct dep_window *w, const struct dep_job *job,
 					     struct dep_moment now);
-/** dep_window_count_descriptors() - bring @w->descriptor_bytes up to date */
-void dep_window_count_descriptors(struct dep_window *w);
+/**
+ * dep_window_count_descriptors() - bring @w->descriptor_bytes up to date
+ *
+ * Return: 0; -E2BIG: they are more than the bound allows.
+ */
+int dep_window_count_descriptors(struct dep_window *w);
 
 /* ---- window_entries.c ---- */
 
