@@ -95,6 +95,20 @@ static bool is_zero(const void *memory, size_t size)
 	return true;
 }
 
+static void retire(struct dep_index *x, void *memory, size_t size)
+{
+	x->retired[x->nretired++] = memory;
+	x->retired_bytes += size;
+}
+
+void dep_index_reclaim(struct dep_index *x)
+{
+	while (x->nretired)
+		free(x->retired[--x->nretired]);
+	count(x, -(s64)x->retired_bytes);
+	x->retired_bytes = 0;
+}
+
 /* Take the page of @id out of the tree if it has no entry, and its node if that has no page. */
 static int retire_page(struct dep_index *x, u32 id)
 {
@@ -106,14 +120,12 @@ static int retire_page(struct dep_index *x, u32 id)
 		return 0;
 	if (room_to_retire(x))
 		return -ENOMEM;
-	x->retired[x->nretired++] = *page;
+	retire(x, *page, DEP_INDEX_PAGE * sizeof(**page));
 	__atomic_store_n(page, NULL, __ATOMIC_RELEASE);
-	count(x, -(s64)(DEP_INDEX_PAGE * sizeof(**page)));
 	if (!is_zero(node, DEP_INDEX_NODE * sizeof(*node)))
 		return 0;
-	x->retired[x->nretired++] = node;
+	retire(x, node, DEP_INDEX_NODE * sizeof(*node));
 	__atomic_store_n(at, NULL, __ATOMIC_RELEASE);
-	count(x, -(s64)(DEP_INDEX_NODE * sizeof(*node)));
 	return 0;
 }
 

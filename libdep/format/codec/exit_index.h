@@ -28,10 +28,11 @@ struct dep_exit_entry {
 
 struct dep_index {
 	struct dep_exit_entry ***root;	/* DEP_INDEX_ROOT nodes; NULL: not allocated yet */
-	u64 bytes;	/* of all pages and nodes; any thread may read it */
+	u64 bytes;	/* of all pages and nodes, and of @retired; any thread may read it */
 	/* memory that dep_index_remove() has taken out; readers may still use it */
 	void **retired;
 	size_t nretired, retired_room;
+	u64 retired_bytes;
 };
 
 /* Entries are read and written as one word, so other threads may look up ids at the same time. */
@@ -87,6 +88,9 @@ int dep_index_add(struct dep_index *x, const struct adept_desc_frag *d, u32 frag
  * Other threads may look up ids meanwhile, but not add any.  Return: 0 or -ENOMEM: some stay.
  */
 int dep_index_remove(struct dep_index *x, u32 first_exit, u32 n);
+
+/** dep_index_reclaim() - free what dep_index_remove() has taken out; it must have no readers */
+void dep_index_reclaim(struct dep_index *x);
 
 static inline const struct dep_exit_entry *dep_index_find(const struct dep_index *x, u32 id)
 {

@@ -71,6 +71,5 @@ uint64_t dep_writer_index_bytes(const struct dep_writer *w)
 
 void dep_writer_reclaim(struct dep_writer *w)
 {
-	while (w->index.nretired)
-		free(w->index.retired[--w->index.nretired]);
+	dep_index_reclaim(&w->index);
 }

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "libdep/format/write/pack.h"
 #include "libdep/format/write/writer.h"
 #include "tests/unit/lib/close_writer.h"
 #include "tests/unit/lib/store_util.h"
@@ -173,6 +174,58 @@ static void bad_descriptors(void **state)
 	stream_free(&s);
 }
 
+static struct dep_forgotten *all_fragments(const struct stream *s)
+{
+	struct dep_forgotten *f = malloc(sizeof(*f) + s->desc_size);
+	const struct adept_desc_frag *d;
+	size_t at;
+
+	f->n = 0;
+	for (at = 0; at < s->desc_size; at += d->h.size) {
+		d = (const void *)(s->desc + at);
+		if (d->h.type != ADEPT_DESC_FRAGMENT)
+			continue;
+		f->frag[f->n].first_exit = d->first_exit;
+		f->frag[f->n++].nexits = d->nexits;
+	}
+	return f;
+}
+
+/* Fragments are taken out of the index at the next admission; their memory counts until freed. */
+static void forgotten(void **state)
+{
+	struct dep_forgotten *f;
+	struct dep_writer *w;
+	u32 first, number;
+	struct stream s;
+	char dir[128];
+	size_t good;
+	u64 bytes;
+
+	(void)state;
+	make_stream(&s);
+	scratch_name(dir, sizeof(dir));
+	assert_int_equal(dep_writer_create(&w, dir, &meta, 0), 0);
+	assert_int_equal(dep_writer_admit(w, s.desc, s.desc_size, &good), 0);
+	bytes = dep_writer_index_bytes(w);
+	assert_int_equal(dep_writer_admit(w, s.desc, s.desc_size, &good), -EBADMSG);
+	f = all_fragments(&s);
+	assert_true(f->n > 1);
+	first = f->frag[0].first_exit;
+	dep_writer_forget(w, f);
+	assert_true(dep_writer_frag(w, first, &number));
+	assert_int_equal(dep_writer_admit(w, NULL, 0, &good), 0);
+	assert_false(dep_writer_frag(w, first, &number));
+	assert_int_equal(dep_writer_index_bytes(w), bytes);
+	dep_writer_reclaim(w);
+	assert_int_equal(dep_writer_index_bytes(w), 0);
+	assert_int_equal(dep_writer_admit(w, s.desc, s.desc_size, &good), 0);
+	assert_int_equal(dep_writer_index_bytes(w), bytes);
+	dep_writer_discard(w);
+	scratch_remove(dir);
+	stream_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -180,6 +233,7 @@ int main(void)
 		cmocka_unit_test(many_files),
 		cmocka_unit_test(bad_bodies),
 		cmocka_unit_test(bad_descriptors),
+		cmocka_unit_test(forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
