@@ -41,6 +41,17 @@ kill_depd() {
 	wait "$depd_pid" 2>/dev/null
 }
 
+# end_depd_and PID...: for a trap at the end of a suite: kill depd and these
+end_depd_and() {
+	# Not a word of the shell about killed jobs: the totals must be the last line.
+	{
+		kill -9 $depd_pid "$@"
+		wait "$@"
+	} 2>/dev/null
+	sleep 0.3
+	drop_tmp
+}
+
 # term_depd: end depd as systemd does; returns its exit status
 term_depd() {
 	kill "$depd_pid"

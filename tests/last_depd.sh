@@ -4,29 +4,14 @@
 # no races, and says why it was kept; memory is bounded; nobody but those with all rights of a
 # session gets a snapshot; a depd that is killed or restarted loses or stores what it had.
 . "$(dirname "$0")/lib.sh"
+. "$tests/last_lib.sh"
 need_depctl
 "$tests/programs/build.sh" "$build/programs" || exit 1
 . "$tests/depd.sh"
 program=$build/programs/flight
 running=
-clean_up() {
-	# Not a word of the shell about killed jobs: the totals must be the last line.
-	{
-		kill -9 $depd_pid $running
-		wait $running
-	} 2>/dev/null
-	sleep 0.3
-	drop_tmp
-}
-trap clean_up EXIT
+trap 'end_depd_and $running' EXIT
 cd "$tmp" || exit 1
-
-# last STORE EXPRESSION: a part of what info says about --last
-last() {
-	"$DEPCTL" info --quick --json "$1" | python3 -c '
-import json, sys
-print(eval(sys.argv[1], {"last": json.load(sys.stdin)["last"]}))' "$2"
-}
 
 # session ID EXPRESSION: of what depd says about a session, or about the newest if ID is 0
 session() {
@@ -35,24 +20,6 @@ import json, sys
 all = [s for s in json.load(sys.stdin)["sessions"] if sys.argv[1] in ("0", str(s["id"]))]
 print(eval(sys.argv[2], {"s": max(all, key=lambda s: s["id"])}) if all else "none")' \
 		"$1" "$2" 2>/dev/null
-}
-
-# good NAME STORE: verify finds nothing wrong, dump prints references, there are no races
-good() {
-	local refs
-	"$DEPCTL" verify "$2" >verify.out 2>&1 || {
-		fail "$1: $(tail -n 3 verify.out | paste -s -d '|')"
-		return
-	}
-	refs=$("$DEPCTL" dump --refs "$2" 2>dump.err | wc -l)
-	"$DEPCTL" query races "$2" >races.out 2>&1
-	if [ "$refs" -lt 1000 ] || [ -s dump.err ]; then
-		fail "$1: $refs references: $(head -n 1 dump.err)"
-	elif grep -q '^race:' races.out; then
-		fail "$1: $(grep '^race:' races.out | head -n 1)"
-	else
-		pass "$1"
-	fi
 }
 
 # record STORE OPTION..: record the program in the background through depd: $depctl, $child, $id
@@ -113,9 +80,7 @@ is "status" $? 139
 grep -q 'dropped all but the last .* (--last)' err && pass "the summary" || fail "$(cat err)"
 good "a snapshot" main.1
 good "with -o" other
-"$DEPCTL" verify main >verify.out 2>&1
-grep -Eqv '^loss: [1-4] threads? w.* killed: up to one|NOT COMPLETE$' verify.out &&
-	pass "the store of the recording" || fail "the recording: $(tail -n 2 verify.out)"
+verifies_killed main && pass "the store of the recording" || fail "the recording: $(unverified)"
 is "the reasons" "$(last main.1 'last["kept"]["reason"]') $(last main '
 last["kept"]["reason"], last["kept"]["value"]')" "asked ('signal', 11)"
 is "something was dropped" "$(last main 'int(last["from_ns"]) > 0')" True

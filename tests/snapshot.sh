@@ -4,37 +4,13 @@
 # why it was kept; the program and the recording go on as if nothing had been.
 # SNAPSHOTS: 20, LONG=1: 200.
 . "$(dirname "$0")/lib.sh"
+. "$tests/last_lib.sh"
 need_depctl
 "$tests/programs/build.sh" "$build/programs" || exit 1
 program=$build/programs/flight
 cd "$tmp" || exit 1
 snapshots=20
 [ "$LONG" != 1 ] || snapshots=200
-
-# last STORE EXPRESSION: a part of what info says about --last
-last() {
-	"$DEPCTL" info --quick --json "$1" | python3 -c '
-import json, sys
-print(eval(sys.argv[1], {"last": json.load(sys.stdin)["last"]}))' "$2"
-}
-
-# good NAME STORE: verify finds nothing wrong, dump prints references, there are no races
-good() {
-	local refs
-	"$DEPCTL" verify "$2" >verify.out 2>&1 || {
-		fail "$1: $(tail -n 3 verify.out | paste -s -d '|')"
-		return
-	}
-	refs=$("$DEPCTL" dump --refs "$2" 2>dump.err | wc -l)
-	"$DEPCTL" query races "$2" >races.out 2>&1
-	if [ "$refs" -lt 1000 ] || [ -s dump.err ]; then
-		fail "$1: $refs references: $(head -n 1 dump.err)"
-	elif grep -q '^race:' races.out; then
-		fail "$1: $(grep '^race:' races.out | head -n 1)"
-	else
-		pass "$1"
-	fi
-}
 
 # start STORE OPTION... -- COMMAND...: record in the background; sets depctl and child
 start() {
@@ -77,9 +53,7 @@ for ((i = 1; i <= snapshots; i += (snapshots + 3) / 4)); do
 	good "snapshot $i" main.$i
 done
 good "with -o" other
-"$DEPCTL" verify main >verify.out 2>&1
-grep -Eqv '^loss: [1-4] threads? w.* killed: up to one|NOT COMPLETE$' verify.out &&
-	pass "the store of the recording" || fail "the recording: $(tail -n 2 verify.out)"
+verifies_killed main && pass "the store of the recording" || fail "the recording: $(unverified)"
 is "the reasons" "$(last main.1 'last["kept"]["reason"]') $(last main '
 last["kept"]["reason"], last["kept"]["value"]')" "asked ('signal', 11)"
 "$DEPCTL" info --quick main.1 >info.out
