@@ -185,6 +185,7 @@ static int ask_depd_for(const struct snapshot *s, const struct snapshot_request 
 {
 	struct snapshot_of_depd of = {
 		.session = s->session, .socket = s->socket, .dir = q->dir,
+		.quiet = s->quiet,
 	};
 	char why[SNAPSHOT_WHY];
 	int err;

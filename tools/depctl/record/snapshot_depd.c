@@ -9,8 +9,10 @@
 
 #include "snapshot_depd.h"
 #include "tools/depctl/daemon/client.h"
+#include "tools/depctl/depctl.h"
 
 #define AGAIN_MS	50	/* pause before a busy session is asked again */
+#define SAY_SO_AFTER	40	/* say that it is busy when it was asked so many times */
 #define RESULT_MAX	(64u << 10)
 
 /* Find the session with this store. Return: its number, or 0. */
@@ -39,10 +41,11 @@ static uint32_t session_of_store(struct client *c, const char *path)
 static int begin(struct client *c, const struct snapshot_of_depd *of, uint32_t session)
 {
 	const struct timespec pause = { .tv_nsec = AGAIN_MS * 1000000l };
+	uint32_t asked;
 	cJSON *q;
 	int ret;
 
-	for (;;) {
+	for (asked = 1;; asked++) {
 		q = client_request("snapshot", session);
 		if (of->pid)
 			cJSON_AddNumberToObject(q, "pid", of->pid);
@@ -51,6 +54,8 @@ static int begin(struct client *c, const struct snapshot_of_depd *of, uint32_t s
 		ret = client_ask(c, q);
 		if (ret != -EBUSY)
 			break;
+		if (asked == SAY_SO_AFTER && !of->quiet)
+			warn("waiting until another snapshot of the session is stored");
 		nanosleep(&pause, NULL);
 	}
 	if (!ret && c->nfds != 1)

@@ -14,12 +14,13 @@ struct snapshot_of_depd {
 	const char *store;	/* path of the session's store */
 	const char *socket;	/* of depd; NULL: the default */
 	const char *dir;	/* absolute path of the store to make; "": depd chooses */
+	bool quiet;		/* do not say that another snapshot must end first */
 };
 
 /**
  * snapshot_by_depd() - let depd make a snapshot, and wait for it
  *
- * If another snapshot of the session is being made, it waits for that first.
+ * If another snapshot of the session is being made, it waits for that first, however long.
  *
  * Return: 0, and @r has the result; -ENOENT: no depd has such a session; or another negative errno.
  * Then @why (SNAPSHOT_WHY bytes) says why.
