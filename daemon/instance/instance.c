@@ -51,6 +51,7 @@ struct instance_link {
 	uint64_t busy_ns;		/* last time when the instance was not idle */
 	bool asked;			/* ids were requested in this second */
 	bool going, reloaded;
+	uint64_t most_last;		/* largest max_last that fits into the memory limit */
 	struct link_result reload;
 	struct link_result result[RESULTS_MAX];	/* results of attach requests, not sent yet */
 	uint32_t nresults;
@@ -231,7 +232,8 @@ static void set_config(struct depd *d, const struct link_config *c)
 	to->max_age_s = c->max_age_s;
 	to->workers = c->workers;
 	to->races = c->races;
-	to->max_last = c->max_last;
+	/* The limit on memory was set when the instance began, and stays. */
+	to->max_last = c->max_last < d->link->most_last ? c->max_last : d->link->most_last;
 	free(to->store);
 	to->store = *c->store ? strndup(c->store, sizeof(c->store) - 1) : NULL;
 }
@@ -401,6 +403,7 @@ static void begin(struct depd *d, struct link_start *s, const int *fds)
 
 	front = (struct instance_link){
 		.d = d, .sock = SOCKET, .ids = s->ids, .busy_ns = loop_now(),
+		.most_last = s->user.uid ? s->config.max_last : UINT64_MAX,
 	};
 	d->link = &front;
 	d->front = &front_ops;
