@@ -173,7 +173,7 @@ struct dep_trim *dep_trim_begin(struct dep_fates *f, u64 ns, const struct dep_tr
 	t->from = UINT32_MAX;
 	f->loose = 0;
 	for (i = 0; i < f->n; i++) {
-		f->row[i].cutoff = ns;
+		f->row[i].cutoff = f->row[i].oldest = ns;
 		f->row[i].has_thread = false;
 		number_dead(&f->row[i], ops);
 		widen(t, &f->row[i], &last);
@@ -207,7 +207,7 @@ void dep_trim_mark(struct dep_trim *t, const u8 *body, u32 size, u32 head, u32 t
 	mark_position(t, tail);
 }
 
-void dep_trim_thread(struct dep_trim *t, u32 process, u64 cutoff)
+void dep_trim_thread(struct dep_trim *t, u32 process, u64 cutoff, u64 oldest)
 {
 	struct dep_fate *p = find(t->fates, process);
 
@@ -216,6 +216,8 @@ void dep_trim_thread(struct dep_trim *t, u32 process, u64 cutoff)
 	p->has_thread = true;
 	if (p->cutoff > cutoff)
 		p->cutoff = cutoff;
+	if (p->oldest > oldest)
+		p->oldest = oldest;
 }
 
 static bool is_useless(const struct dep_trim *t, const struct dep_fate *p,

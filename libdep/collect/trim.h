@@ -12,8 +12,8 @@
  *
  * So a trim takes, for each thread, a time before which removed fragments are named by what was
  * looked at only, or not at all (a cutoff), and marks the fragments that are named. The rest is
- * dropped. A mapping that was replaced or unmapped before the cutoff of all threads is dropped with
- * what ended it.
+ * dropped. A mapping is dropped with what ended it if that was before the cutoff of all threads and
+ * before the process's oldest chunk in the window: what chunks say of its addresses stays readable.
  *
  * One thread at a time may use all this; see window_trim.c.
  */
@@ -46,6 +46,7 @@ struct dep_fate {
 	} *dead;
 	bool inherits;		/* it began with the mappings of its parent */
 	u64 cutoff;		/* during a trim: of its threads */
+	u64 oldest;		/* during a trim: mappings that ended before are useless */
 	bool has_thread;	/* during a trim */
 };
 
@@ -81,8 +82,11 @@ struct dep_trim {
 struct dep_trim *dep_trim_begin(struct dep_fates *f, u64 ns, const struct dep_trim_ops *ops);
 /** dep_trim_mark() - mark what a chunk names; @head, @tail: as in its header */
 void dep_trim_mark(struct dep_trim *t, const u8 *body, u32 size, u32 head, u32 tail);
-/** dep_trim_thread() - a thread of @process may name what was removed from @cutoff on */
-void dep_trim_thread(struct dep_trim *t, u32 process, u64 cutoff);
+/**
+ * dep_trim_thread() - a thread of @process may name what was removed from @cutoff on
+ * @oldest: not later than @cutoff; what is in the window of the thread is not older
+ */
+void dep_trim_thread(struct dep_trim *t, u32 process, u64 cutoff, u64 oldest);
 /** dep_trim_end() - drop descriptors, and free @t */
 void dep_trim_end(struct dep_trim *t, struct dep_batches *b);
 void dep_trim_free(struct dep_trim *t);
@@ -91,7 +95,7 @@ void dep_trim_free(struct dep_trim *t);
 
 /**
  * dep_trim_batches() - drop useless descriptors of a process
- * @of: the process; mappings that ended before its cutoff are useless
+ * @of: the process
  * @useless: sorted first exits of fragments
  * @dropped: receives the fragments, room for @n
  */

@@ -5,8 +5,9 @@
  * Batches may be shared with snapshots, so they are never changed: what is left of a process is
  * copied to new batches. The order of a process's descriptors stays.
  *
- * Mappings are replayed in their order. One is useless if it ended as a whole before the cutoff and
- * was not there at a fork. What has ended it is useless if it has ended only such mappings.
+ * Mappings are replayed in their order. One is useless if it ended as a whole before the process's
+ * oldest chunk in the window began (dep_fate.oldest), and was not there at a fork. What has ended it
+ * is useless if it has ended only such mappings.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -245,7 +246,7 @@ void dep_trim_batches(struct dep_batches *b, const struct dep_fate *of, const u3
 	int err = known && now ? 0 : -1;
 
 	for (i = 0; i < b->n && !err; i++) {
-		known->cutoff = now->cutoff = of->cutoff;
+		known->cutoff = now->cutoff = of->oldest;
 		if (b->row[i]->process == process)
 			replay_batch(known, b->row[i]);
 	}

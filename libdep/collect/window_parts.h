@@ -17,8 +17,9 @@ struct entry {
 	/* The following fields are for threads. */
 	struct dep_last_thread last;
 	u64 dropped_ns;		/* when the last chunk that was dropped had begun; 0: none */
-	/* During a trim: when the chunk before the next one began; when it was in a system call. */
-	u64 before_ns, idle_ns;
+	/* During a trim: when its oldest chunk, and the one before the next one, began. */
+	u64 oldest_ns, before_ns;
+	u64 idle_ns;		/* during a trim: when it was in a system call */
 };
 
 struct entries {

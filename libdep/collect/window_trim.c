@@ -45,8 +45,11 @@ static void mark_chunks(struct dep_window *w)
 		if (!t || t->before_ns <= w->trim->last_ns)
 			dep_trim_mark(w->trim, k->body, k->chunk.fill, k->chunk.head.frag,
 				      k->chunk.tail.frag);
-		if (t)
-			t->before_ns = k->chunk.start_ns;
+		if (!t)
+			continue;
+		if (t->oldest_ns > k->chunk.start_ns)
+			t->oldest_ns = k->chunk.start_ns;
+		t->before_ns = k->chunk.start_ns;
 	}
 }
 
@@ -58,8 +61,10 @@ void dep_window_trim_end(struct dep_window *w)
 
 	if (!w->trim)
 		return;
-	for (i = 0; i < w->threads.n; i++)
+	for (i = 0; i < w->threads.n; i++) {
 		w->threads.row[i].before_ns = w->threads.row[i].dropped_ns;
+		w->threads.row[i].oldest_ns = UINT64_MAX;
+	}
 	mark_chunks(w);
 	for (i = 0; i < w->threads.n; i++) {
 		t = &w->threads.row[i];
@@ -69,7 +74,8 @@ void dep_window_trim_end(struct dep_window *w)
 			cutoff = t->idle_ns;
 		if (t->begin && t->begin->thread.start_ns > cutoff)
 			cutoff = t->begin->thread.start_ns;
-		dep_trim_thread(w->trim, t->owner, cutoff);
+		dep_trim_thread(w->trim, t->owner, cutoff,
+				t->oldest_ns < cutoff ? t->oldest_ns : cutoff);
 	}
 	dep_trim_end(w->trim, &w->descriptors);
 	w->trim = NULL;

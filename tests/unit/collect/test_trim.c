@@ -376,6 +376,35 @@ static void mappings(void **state)
 	dep_window_free(w);
 }
 
+/* A mapping that ended while a chunk was written stays until the chunk is dropped. */
+static void mappings_of_chunks(void **state)
+{
+	struct dep_window *w = with_threads(2);
+	u32 i;
+
+	(void)state;
+	map(w, 1000, 0x1000, 0x3000);
+	unmap(w, 1000, 0x1000, 0x3000);
+	map(w, 1000, 0x5000, 0x6000);
+	chunk(w, 1, 4096, FIRST);
+	unmap(w, 1000, 0x5000, 0x6000);
+	chunk(w, 1, 4096, FIRST);
+	chunk(w, 1, 4096, FIRST);
+	trim_begin(w);
+	idle(w, 1, 0);
+	idle(w, 2, 0);
+	dep_window_trim_end(w);
+	assert_string_equal(left(w), "MU");
+	for (i = 0; i < BOUND / 4096; i++)
+		chunk(w, 1, 4096, FIRST);
+	trim_begin(w);
+	idle(w, 1, 0);
+	idle(w, 2, 0);
+	dep_window_trim_end(w);
+	assert_string_equal(left(w), "");
+	dep_window_free(w);
+}
+
 /* A snapshot has what there was, whatever a trim drops later. */
 static void shared(void **state)
 {
@@ -514,6 +543,7 @@ int main(void)
 		cmocka_unit_test(too_late),
 		cmocka_unit_test(forks),
 		cmocka_unit_test(mappings),
+		cmocka_unit_test(mappings_of_chunks),
 		cmocka_unit_test(shared),
 		cmocka_unit_test(stored),
 		cmocka_unit_test(odd),
