@@ -41,9 +41,9 @@ good() {
 		! grep -q "still running" verify.out
 }
 
-# is_native PID: is the engine gone?
+# is_native PID: does it run, without the engine?
 is_native() {
-	! grep -q adept-session "/proc/$1/maps"
+	grep -q "stack\]" "/proc/$1/maps" && ! grep -q adept-session "/proc/$1/maps"
 }
 
 # begin CASE [COMMAND...]: start it in the background, with its standard input at descriptor 6

@@ -157,6 +157,19 @@ kill -CONT $pid
 go_on
 over "it has not noticed"
 
+# A filter of the program would kill it for the calls of a thread that unmaps the engine.
+begin filter
+reached filter
+attach $pid
+go_on
+reached filter
+detach || fail "filter: $(cat err)"
+is_native $pid && pass "the engine is gone" || fail "filter: the engine is still mapped"
+go_on
+reached filter
+go_on
+over "a process with a seccomp filter"
+
 # It cannot create a thread, so its last thread unmaps the engine.
 if have unshare; then
 	"$DEPCTL" record -q --alone -o unshared -- unshare --pid sleep 300 &

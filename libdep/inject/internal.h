@@ -159,6 +159,8 @@ int dep_remote_find_syscall(struct dep_remote *r, const struct dep_address_space
 			    struct dep_why *why);
 s64 dep_remote_call(struct dep_remote *r, long nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f);
 int dep_remote_end(struct dep_remote *r, const struct user_regs_struct *regs);
+/* Has the thread seccomp filters, more than this process?  They may kill it for a remote call. */
+bool dep_has_more_filters(pid_t tid);
 /* Continue to the next system call stop.  Return: 0 or a negative errno. */
 int dep_remote_next_stop(struct dep_remote *r);
 /* Address of a syscall instruction in the vdso; 0: there is none. */

@@ -129,13 +129,18 @@ static u64 count_filters(pid_t pid)
 	return mode ? n : 0;
 }
 
+bool dep_has_more_filters(pid_t tid)
+{
+	return count_filters(tid) > count_filters(getpid());
+}
+
 /*
  * A filter that this process does not have may kill the target for a remote call. Suspending
  * filters requires CAP_SYS_ADMIN; without it the image runs natively.
  */
 static int beyond_filters(struct dep_remote *r, long options, struct dep_why *why)
 {
-	if (count_filters(r->pid) <= count_filters(getpid()))
+	if (!dep_has_more_filters(r->pid))
 		return 0;
 	if (!ptrace(PTRACE_SETOPTIONS, r->pid, NULL, options | PTRACE_O_SUSPEND_SECCOMP))
 		return 0;

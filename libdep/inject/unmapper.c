@@ -32,7 +32,8 @@ int dep_unmapper_make(struct dep_leaving *l, pid_t guest, const struct user_regs
 	struct dep_why why;
 	int err;
 
-	if (!l->boot.vdso)
+	/* The thread would have the guest's filters, which let only the engine make its calls. */
+	if (!l->boot.vdso || dep_has_more_filters(guest))
 		return -ENOTSUP;
 	l->unmapper = calloc(1, sizeof(*l->unmapper));
 	if (!l->unmapper)

@@ -5,7 +5,10 @@
  */
 #include <fcntl.h>
 #include <immintrin.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
+#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -282,6 +285,29 @@ static void case_tsc(void)
 	raises();
 }
 
+/* ---- a seccomp filter ---- */
+
+/* It kills the process for all calls but those that the rest of the case makes. */
+static void case_filter(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_read, 4, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_restart_syscall, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { sizeof(code) / sizeof(code[0]), code };
+
+	here();
+	check(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "PR_SET_NO_NEW_PRIVS", 0);
+	check(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), "PR_SET_SECCOMP", 0);
+	here();
+	here();
+}
+
 /* ---- the first thread ends before the others ---- */
 
 static pthread_t first;
@@ -451,7 +477,7 @@ int main(int argc, char **argv)
 		{ "late", case_late }, { "eintr", case_eintr }, { "code", case_code },
 		{ "descriptors", case_descriptors }, { "vfork", case_vfork },
 		{ "forks", case_forks }, { "tsc", case_tsc }, { "first", case_first },
-		{ "later", case_later },
+		{ "later", case_later }, { "filter", case_filter },
 		{ "altstack", case_altstack }, { "autodisarm", case_autodisarm },
 	};
 
