@@ -144,6 +144,18 @@ is "children that have the engine" $left 0
 go_on
 over "a process that creates children all the time"
 
+# Processes end meanwhile: by exit, with a status, by SIGKILL; or execute another program.
+begin ends
+reached ends
+for ((i = 0; i < own_cycles; i++)); do
+	attach $pid && sleep 0.1 && detach || break
+	! grep -Ev "recording process|runs natively again|follow when|store: " err || break
+done
+is "cycles of a process whose children end all the time" $i $own_cycles
+[ $i = $own_cycles ] || cat err
+go_on
+over "all of them end as they must"
+
 begin descriptors
 reached descriptors
 attach $pid

@@ -65,6 +65,8 @@ static void run(tracer_fn *f, void *arg, pid_t caller, unsigned int kill_ms, int
 	/* Unblock the signals that the caller blocks. */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* If it were ignored, the ends of threads would not be reported. */
+	signal(SIGCHLD, SIG_DFL);
 	if (kill_ms)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	else

@@ -97,13 +97,15 @@ int dep_unmapper_run(struct dep_leaving *l)
 	pid_t tid = s->r.pid;
 	int err = n ? unmap(s, map, n) : -EINVAL;
 
-	/* Its threads run: it may end at any time. */
+	/*
+	 * Its threads run: it may end at any time.  If all is unmapped, it does not matter how the
+	 * thread ends: it has the status of a process that exits.
+	 */
 	if (err && !has_memory(l))
 		err = -ESRCH;
-	if (err == -ESRCH)
-		dep_trace_reap(l->pid, tid);
-	else if (!err)
-		err = dep_starter_exit(s);
+	if (!err)
+		dep_starter_exit(s);
+	dep_trace_reap(l->pid, tid);
 	if (s->r.held)
 		kill(l->pid, s->r.held);
 	dep_unmapper_free(l);

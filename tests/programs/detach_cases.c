@@ -400,6 +400,53 @@ static void case_forks(void)
 			kill(child[i], SIGKILL);
 }
 
+/* A child ends after some milliseconds, in the way @how; the parent expects this status. */
+static const struct {
+	const char *program;
+	int signal, status;
+} ends[] = {
+	{ NULL, 0, 0 }, { NULL, 0, 3 << 8 }, { NULL, SIGKILL, SIGKILL }, { "exit 5", 0, 5 << 8 },
+};
+
+#define ENDS	(sizeof(ends) / sizeof(ends[0]))
+#define ALIVE	12	/* children at a time; a multiple of ENDS */
+
+__attribute__((noreturn))
+static void end_child(unsigned int how, unsigned int us)
+{
+	usleep(us);
+	if (ends[how].signal)
+		kill(getpid(), ends[how].signal);
+	if (ends[how].program)
+		execl("/bin/sh", "sh", "-c", ends[how].program, (char *)NULL);
+	_exit(ends[how].status >> 8);
+}
+
+/* Children end all the time, until there is something to read. */
+static void case_ends(void)
+{
+	pid_t child[ALIVE] = { 0 };
+	unsigned int n, i;
+	int status;
+
+	announce();
+	for (n = 0; n % ALIVE || !told_to_end(); n++) {
+		i = n % ALIVE;
+		if (child[i]) {
+			check(waitpid(child[i], &status, 0) == child[i], "waitpid", child[i]);
+			check(status == ends[i % ENDS].status, "status", status);
+		}
+		child[i] = fork();
+		check(child[i] >= 0, "fork", child[i]);
+		if (!child[i])
+			end_child(i % ENDS, n * 7919 % 30000);
+	}
+	for (i = 0; i < ALIVE; i++) {
+		check(waitpid(child[i], &status, 0) == child[i], "waitpid", child[i]);
+		check(status == ends[i % ENDS].status, "status", status);
+	}
+}
+
 static void on_alarm(int sig, siginfo_t *info, void *context)
 {
 	(void)info;
@@ -478,6 +525,7 @@ int main(int argc, char **argv)
 		{ "descriptors", case_descriptors }, { "vfork", case_vfork },
 		{ "forks", case_forks }, { "tsc", case_tsc }, { "first", case_first },
 		{ "later", case_later }, { "filter", case_filter },
+		{ "ends", case_ends },
 		{ "altstack", case_altstack }, { "autodisarm", case_autodisarm },
 	};
 

@@ -134,7 +134,7 @@ static int detach_all(struct detach *d, struct late *wait, uint32_t *nwait, int 
 		if (!err && late && *nwait < d->found.target.layout.nprocs)
 			wait[(*nwait)++] = (struct late){ d->found.slot, pid };
 		done += !err;
-		if (err && dep_session_each(&d->found, i) == pid) {
+		if (err && err != -ESRCH && dep_session_each(&d->found, i) == pid) {
 			warn("%s", why.text);
 			++*failed;
 		}

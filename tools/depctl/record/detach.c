@@ -48,7 +48,7 @@ static void detach(const struct record_launch *l, const struct record_options *o
 		r->done++;
 	} else if (err == -EAGAIN && dep_is_paused(&l->target, i)) {
 		r->waiting++;
-	} else {
+	} else if (err != -ESRCH) {
 		warn("%s  Process %d stays under the engine, unrecorded.", why.text, pid);
 		r->failed++;
 	}
