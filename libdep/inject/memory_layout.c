@@ -153,8 +153,9 @@ static int map_at(struct dep_plan *p, u64 addr, u64 size, int prot, int flags, i
 		p->nmade--;
 		return -EEXIST;
 	}
-	keep_out_of_cores(p, addr, size);
+	/* At once: a child that is forked before this call has the mapping. */
 	keep_from_children(p, addr, size);
+	keep_out_of_cores(p, addr, size);
 	if (p->locks) {
 		unlock(p, addr, size);
 		err = make_accessible(p, addr, size, prot);
