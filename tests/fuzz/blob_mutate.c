@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include "libdep/format/codec/chain.h"
+#include "libdep/format/codec/compress.h"
 #include "libdep/format/file/wire.h"
 #include "blob.h"
 
@@ -210,6 +211,52 @@ static void change_contents(struct part *part, const struct unit *u)
 	free(p);
 }
 
+/* Replace @n words: by a copy of others, or one by a number near it. */
+static void change_words(u32 *word, u32 n)
+{
+	u32 from = below(n), to = below(n), most = n - (from > to ? from : to);
+	u32 many = 1 + below(most < 64 ? most : 64);
+
+	if (below(2))
+		memmove(word + to, word + from, many * sizeof(*word));
+	else
+		word[to] += below(2) ? 1 + below(4) : -(1 + below(4));
+}
+
+/* Change words of the segment's control column, which is stored without compression then. */
+static void change_control(struct part *part, const struct unit *u)
+{
+	struct dep_seg_header h;
+	u8 *stored = part->p + u->at + sizeof(h);
+	size_t value_at, size;
+	u32 *word, rounds;
+	u8 *p;
+
+	memcpy(&h, part->p + u->at, sizeof(h));
+	value_at = h.control_stored;
+	if (h.control_raw < sizeof(*word) || h.control_raw > part->room ||
+	    h.control_stored > h.control_raw ||
+	    value_at + h.value_stored > u->size - sizeof(h))
+		return;
+	size = dep_align8((u64)h.control_raw + h.value_stored);
+	p = calloc(size + 8, 1);
+	word = calloc(h.control_raw + 8, 1);
+	if (!p || !word)
+		abort();
+	if (!dep_column_unpack(h.control_codec, stored, h.control_stored, word, h.control_raw)) {
+		for (rounds = 1 + below(4); rounds; rounds--)
+			change_words(word, h.control_raw / sizeof(*word));
+		memcpy(p, word, h.control_raw);
+		memcpy(p + h.control_raw, stored + value_at, h.value_stored);
+		h.control_codec = DEP_C_RAW;
+		h.control_stored = h.control_raw;
+		if (replace(part, u->at + sizeof(h), u->size - sizeof(h), p, size))
+			memcpy(part->p + u->at, &h, sizeof(h));
+	}
+	free(word);
+	free(p);
+}
+
 static void change_unit(struct part *part)
 {
 	static struct unit u[UNITS];
@@ -220,7 +267,7 @@ static void change_unit(struct part *part)
 		part->size = LLVMFuzzerMutate(part->p, part->size, part->room);
 		return;
 	}
-	switch (below(6)) {
+	switch (below(is_log(part) ? 6 : 12)) {
 	case 0:
 		copy_unit(part, u, n);
 		break;
@@ -233,8 +280,12 @@ static void change_unit(struct part *part)
 	case 3:
 		set_field(part, u[i].at, head);
 		break;
-	default:
+	case 4:
+	case 5:
 		set_field(part, u[i].at + head, u[i].size - head);
+		break;
+	default:
+		change_control(part, &u[i]);
 	}
 }
 

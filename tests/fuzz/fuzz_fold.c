@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * libFuzzer target: a store in one blob (blob.h), whose fragments are decoded and whose profile is
- * made, with all segments in one unit and with one in each: the rows must be the same.
+ * made, with all segments in one unit and with one in each: the rows must be the same.  Then its
+ * calling contexts are found, which must have executed as many instructions as the profile has.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "dep/contexts.h"
 #include "dep/profile.h"
 #include "libdep/fold/walk.h"
 #include "blob.h"
@@ -32,6 +34,48 @@ static bool differ(const struct dep_profile *a, const struct dep_profile *b)
 	       (a->ntimes && memcmp(a->time, b->time, a->ntimes * sizeof(*a->time)));
 }
 
+/* Each row of a thread or a time belongs to a context, and all have the same instructions. */
+static void check_contexts(const struct dep_contexts *c, uint64_t insns)
+{
+	uint64_t all = 0, shares = 0, times = 0;
+	size_t i;
+
+	for (i = 0; i < c->ncontexts; i++) {
+		if (i ? c->context[i].parent >= i : c->context[i].insns && !c->not_counted)
+			abort();
+		all += c->context[i].insns;
+	}
+	for (i = 0; i < c->nshares; i++) {
+		if (c->share[i].context >= c->ncontexts)
+			abort();
+		shares += c->share[i].insns;
+	}
+	for (i = 0; i < c->ntimes; i++) {
+		if (c->time[i].context >= c->ncontexts)
+			abort();
+		times += c->time[i].insns;
+	}
+	if (all != insns || shares != insns || times != insns)
+		abort();
+}
+
+/* Without enough memory for all contexts, too: then the tree is small, and stacks are cut off. */
+static void find_contexts(struct dep_store *s, const struct dep_fragments *code, uint64_t insns)
+{
+	static const uint64_t memory[] = { 0, 4096 };
+	struct dep_contexts_options options = { .fold.jobs = 1, .times = true };
+	struct dep_contexts *c;
+	size_t i;
+
+	for (i = 0; i < sizeof(memory) / sizeof(memory[0]); i++) {
+		options.memory = memory[i];
+		if (dep_contexts_make(s, code, &options, &c))
+			continue;
+		check_contexts(c, insns);
+		dep_contexts_free(c);
+	}
+}
+
 static void fold(struct dep_store *s, const struct dep_fragments *code)
 {
 	const struct dep_fold_options options = { .jobs = 1 };
@@ -48,6 +92,7 @@ static void fold(struct dep_store *s, const struct dep_fragments *code)
 		dep_profile_free(parts);
 	}
 	dep_fold_unit_bytes = unit;
+	find_contexts(s, code, whole->insns);
 	dep_profile_free(whole);
 }
 

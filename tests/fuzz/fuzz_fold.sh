@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A bounded run of the fuzzer on folds and profiles, from stores made here.
+# A bounded run of the fuzzer on folds, profiles and calling contexts, from stores made here.
 . "$(dirname "$0")/../lib.sh"
 need_depctl
 . "$tests/fuzz/fuzz.sh"
 . "$tests/fuzz/store_corpus.sh"
 max_len=524288
-fuzz_build fuzz_fold $store_flags $store_sources libdep/fold/*.c libdep/profile/*.c $store_libs
+fuzz_build fuzz_fold $store_flags $store_sources libdep/fold/*.c libdep/profile/*.c \
+	libdep/contexts/*.c $store_libs
 
 store_corpus fuzz_fold
 fuzz_run

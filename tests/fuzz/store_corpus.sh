@@ -8,19 +8,31 @@ store_sources="tests/fuzz/blob.c tests/fuzz/blob_mutate.c libdep/format/*/*.c
 	libdep/x86/derive.c libdep/x86/derive_run.c libdep/collect/snapshot.c"
 store_libs="-lzstd -llz4 -lxxhash -lsqlite3 -lcjson -lelf -ldw -lpthread"
 
-pack_stores() {
-	for how in good gap unclean drop old; do
-		"$build/tests/make_store" "$tmp/$how.dep" $how &&
-			"$out/$1" -pack "$tmp/$how.dep" >"$tmp/corpus/$how"
-	done
-	for prog in hello_static snip_implicit locked; do
-		[ -x "$build/programs/$prog" ] || continue
-		timeout 60 "$DEPCTL" record -q -o "$tmp/$prog.dep" -- "$build/programs/$prog" 1 &&
-			"$out/$1" -pack "$tmp/$prog.dep" >"$tmp/corpus/$prog"
-	done >/dev/null
+# pack NAME FUZZER: the store $tmp/NAME.dep
+pack() {
+	"$out/$2" -pack "$tmp/$1.dep" >"$tmp/corpus/$1" || fail "$1 cannot be packed"
+}
+
+# record NAME FUZZER COMMAND...: record COMMAND
+record() {
+	name=$1 target=$2
+	shift 2
+	if timeout 60 "$DEPCTL" record -q -o "$tmp/$name.dep" -- "$@" >/dev/null 2>"$tmp/err"; then
+		pack "$name" "$target"
+	else
+		fail "$name cannot be recorded: $(tail -n 1 "$tmp/err")"
+	fi
 }
 
 # store_corpus NAME: stores as inputs of $out/NAME
 store_corpus() {
-	pack_stores "$1" 2>"$tmp/err" || cat "$tmp/err"
+	for how in good gap unclean drop old; do
+		"$build/tests/make_store" "$tmp/$how.dep" $how || fail "make_store $how"
+		pack $how "$1"
+	done
+	"$tests/programs/build.sh" "$build/programs" || fail "the programs cannot be built"
+	for prog in hello_static snip_implicit locked; do
+		record $prog "$1" "$build/programs/$prog" 1
+	done
+	record stacks "$1" "$build/programs/stacks" "$tmp/ranges" jumps
 }
