@@ -243,7 +243,7 @@ static int run_workers(struct crew *c, unsigned int jobs, void *const *selves,
 		if (w[i].started)
 			pthread_join(w[i].id, NULL);
 	if (!err && c->err)
-		err = c->err < 0 ? dep_fail(c->err, "%s", c->why) : c->err;
+		err = c->err < 0 ? dep_fail_again(c->err, c->why) : c->err;
 	for (i = 0; i < n; i++) {
 		loss->segments += w[i].walk.loss.segments;
 		loss->gaps += w[i].walk.loss.gaps;

@@ -29,3 +29,9 @@ int dep_fail(int err, const char *fmt, ...)
 		snprintf(message + n, sizeof(message) - n, ": %s", strerror(-err));
 	return err;
 }
+
+int dep_fail_again(int err, const char *why)
+{
+	snprintf(message, sizeof(message), "%s", why);
+	return err;
+}

@@ -9,4 +9,7 @@
  */
 int dep_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
 
+/** dep_fail_again() - set the message to @why, which dep_error() said before, and return @err */
+int dep_fail_again(int err, const char *why);
+
 #endif
