@@ -10,19 +10,70 @@
 
 /* ---- what children go on from ---- */
 
-static int add_forked(struct dep_walk *w, const struct dep_forked *f)
+/* The queue of children of thread @parent with @pid, or the free place for it. */
+static struct dep_forked_queue *queue_of(const struct dep_walk *w, u32 parent, u32 pid)
 {
-	size_t room = w->forked_room ? 2 * w->forked_room : 64;
+	const size_t mask = 2 * w->forked_room - 1;
+	u64 h = ((u64)parent << 32 | pid) * 0x9e3779b97f4a7c15ull;
+	const struct dep_forked *f;
+	size_t i;
+
+	for (i = (h >> 32) & mask; w->queue[i].last; i = (i + 1) & mask) {
+		f = w->forked + w->queue[i].last - 1;
+		if (f->parent == parent && f->pid == pid)
+			break;
+	}
+	return w->queue + i;
+}
+
+/* Add the row with @index to its queue. */
+static void enqueue(struct dep_walk *w, u32 index)
+{
+	const struct dep_forked *f = w->forked + index;
+	struct dep_forked_queue *q = queue_of(w, f->parent, f->pid);
+
+	if (q->first)
+		w->forked[q->last - 1].next = index + 1;
+	else
+		q->first = index + 1;
+	q->last = index + 1;
+}
+
+/* Make room for more rows: those whose child has begun are not needed any more. */
+static int forked_room(struct dep_walk *w)
+{
+	size_t room = w->forked_room ? 2 * w->forked_room : 64, n = w->nforked, i;
+	struct dep_forked_queue *queue;
 	struct dep_forked *more;
 
-	if (w->nforked == w->forked_room) {
-		more = realloc(w->forked, room * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
+	queue = calloc(2 * room, sizeof(*queue));
+	more = realloc(w->forked, room * sizeof(*more));
+	if (more)
 		w->forked = more;
-		w->forked_room = room;
+	if (!queue || !more) {
+		free(queue);
+		return -ENOMEM;
 	}
-	w->forked[w->nforked++] = *f;
+	free(w->queue);
+	w->queue = queue;
+	w->forked_room = room;
+	w->nforked = 0;
+	for (i = 0; i < n; i++) {
+		if (more[i].taken)
+			continue;
+		more[w->nforked] = more[i];
+		more[w->nforked].next = 0;
+		enqueue(w, (u32)w->nforked++);
+	}
+	return 0;
+}
+
+static int add_forked(struct dep_walk *w, const struct dep_forked *f)
+{
+	if (w->nforked == w->forked_room && forked_room(w))
+		return -ENOMEM;
+	w->forked[w->nforked] = *f;
+	enqueue(w, (u32)w->nforked++);
 	return 0;
 }
 
@@ -66,18 +117,24 @@ void dep_forked_free(struct dep_walk *w)
 	for (i = 0; i < w->nforked; i++)
 		free(w->forked[i].frame);
 	free(w->forked);
+	free(w->queue);
 }
 
-static struct dep_forked *find_forked(struct dep_walk *w)
+/* Take what the thread goes on from: of several children with its tid, the first one. */
+static struct dep_forked *take_forked(struct dep_walk *w)
 {
-	u32 pid = w->thread->tid;
-	size_t i;
+	struct dep_forked_queue *q;
+	struct dep_forked *f;
 
-	for (i = 0; i < w->nforked; i++)
-		if (!w->forked[i].taken && w->forked[i].pid == pid &&
-		    w->forked[i].parent == w->thread->parent)
-			return w->forked + i;
-	return NULL;
+	if (!w->nforked)
+		return NULL;
+	q = queue_of(w, w->thread->parent, w->thread->tid);
+	if (!q->first)
+		return NULL;
+	f = w->forked + q->first - 1;
+	f->taken = true;
+	q->first = f->next;
+	return f;
 }
 
 /* Begin with the frames that the parent had at the fork. */
@@ -106,14 +163,13 @@ static int begin_forked(struct dep_walk *w, const struct dep_forked *f)
 
 int dep_thread_begin(struct dep_walk *w, u64 pc, s64 fragment)
 {
-	struct dep_forked *f = w->known_start ? find_forked(w) : NULL;
+	struct dep_forked *f = w->known_start ? take_forked(w) : NULL;
 	bool incomplete = !w->known_start || (!f && w->thread->parent);
 	u8 kind = f ? DEP_CONTEXT_THREAD : DEP_CONTEXT_START;
 	int err = 0;
 	u32 ctx;
 
 	if (f) {
-		f->taken = true;
 		/* A child on the same stack: of fork, or of vfork. */
 		if (f->nframes && (!f->rsp || f->rsp == w->rsp))
 			err = begin_forked(w, f);

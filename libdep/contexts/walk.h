@@ -71,17 +71,27 @@ struct dep_step_to {
 
 #define DEP_STEPS_TO	8192u	/* power of 2 */
 
-/** struct dep_forked - what a child will go on from */
+/**
+ * struct dep_forked - what a child will go on from
+ * @next: 1 + index of the next one with the same @parent and @pid; 0: none
+ */
 struct dep_forked {
 	u32 parent, pid;	/* serial of the thread that called clone; its result */
 	u64 rsp;		/* of the parent; 0: not known */
 	u32 ctx;
 	u32 nframes;		/* 0: a thread with its own stack */
+	u32 next;
 	bool taken;
 	struct dep_activation *frame;
 };
 
-/** struct dep_call_site - a call as seen by dep_walk.watch */
+/** struct dep_forked_queue - those with the same parent and pid; 1 + index in dep_walk.forked */
+struct dep_forked_queue {
+	u32 first;		/* 0: none waits for its child */
+	u32 last;		/* 0: no queue */
+};
+
+/** struct dep_watched_call - a call as seen by dep_walk.watch */
 struct dep_watched_call {
 	u32 thread;
 	u64 pc;			/* 0: a signal handler */
@@ -122,6 +132,7 @@ struct dep_walk {
 	u64 signal_pc;
 
 	struct dep_forked *forked;
+	struct dep_forked_queue *queue;	/* hash table with twice the room of @forked */
 	size_t nforked, forked_room;
 	struct dep_learned learned[2];	/* of the segment at hand, of another one */
 	struct dep_step_to *cache;
