@@ -123,7 +123,7 @@ u32 dep_tree_copy(struct dep_tree *t, u32 node, u32 process)
 
 	for (at = node; at; at = t->node[at].parent) {
 		if (t->node[at].process == process ||
-		    (t->node[at].twin && t->node[at].twin_process == process))
+		    (t->node[at].copied && t->node[at].twin_process == process))
 			break;
 		if (depth == room) {
 			room = room ? 2 * room : 64;
@@ -147,6 +147,7 @@ u32 dep_tree_copy(struct dep_tree *t, u32 node, u32 process)
 			break;
 		t->node[from].twin = to;
 		t->node[from].twin_process = process;
+		t->node[from].copied = 1;
 	}
 	free(path);
 	return to;

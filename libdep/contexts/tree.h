@@ -13,7 +13,8 @@
  *
  * @calls, @insns, @refs: of the thread at hand
  * @seen: with rows of time: @insns at the end of the previous segment
- * @twin, @twin_process: this context in the process that was copied to last
+ * @twin, @twin_process: with @copied: this context in the process that was copied to last; the root
+ *	if it did not fit
  * @used: in dep_tree.used; @timed: in dep_tree.timed
  */
 struct dep_node {
@@ -24,7 +25,7 @@ struct dep_node {
 	u64 seen;
 	u32 image, site_image;
 	u32 twin, twin_process;
-	u8 kind, incomplete, used, timed;
+	u8 kind, incomplete, used, timed, copied;
 };
 
 #define DEP_NO_NODE	UINT32_MAX
