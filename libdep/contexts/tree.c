@@ -195,7 +195,7 @@ static int row_room(const struct dep_tree *t, void **rows, size_t n, size_t *roo
 	if (n < *room)
 		return 0;
 	if (n >= t->rows_limit)
-		return dep_fail(-ENOMEM, "the contexts have more than %zu rows, which need more "
+		return dep_fail(-EFBIG, "the contexts have more than %zu rows, which need more "
 				"memory than is allowed", n);
 	p = realloc(*rows, more * size);
 	if (!p)
