@@ -19,7 +19,8 @@ extern "C" {
 
 /* How a context was entered. */
 enum dep_context_kind {
-	DEP_CONTEXT_ROOT,	/* context 0: nothing is known, no instruction ran in it */
+	/* context 0: no function.  It ran only what is executed while the tree has no room */
+	DEP_CONTEXT_ROOT,
 	/* the first code of a program, or what ran behind a gap or an attach */
 	DEP_CONTEXT_START,
 	DEP_CONTEXT_CALL,	/* @site is a call */

@@ -33,12 +33,13 @@ u32 dep_context_of(struct dep_walk *w, u8 kind, const struct dep_branch_at *b)
 {
 	struct dep_step_to *c = cached(w, kind, b->step_number, b->to);
 
+	w->tree.refused = false;
 	if (c->from == w->ctx && c->exit == b->step_number && c->pc == b->to && c->kind == kind)
 		return c->to;
 	c->to = dep_context_new(w, w->ctx, kind, b->step->pc, b->fragment, b->to, b->to_fragment,
 				false);
 	/* Not if the tree is full: each of these calls is counted. */
-	c->kind = c->to == w->ctx ? DEP_CONTEXT_KINDS : kind;
+	c->kind = w->tree.refused ? DEP_CONTEXT_KINDS : kind;
 	c->from = w->ctx;
 	c->exit = b->step_number;
 	c->pc = b->to;
@@ -70,13 +71,14 @@ u32 dep_context_tail(struct dep_walk *w, const struct dep_branch_at *b)
 	u32 parent;
 	bool found;
 
+	w->tree.refused = false;
 	if (c->from == w->ctx && c->exit == b->step_number && c->pc == b->to &&
 	    c->kind == DEP_CONTEXT_TAIL)
 		return c->to;
 	parent = tail_parent(w, b->to, &found);
 	c->to = found ? parent : dep_context_new(w, parent, DEP_CONTEXT_TAIL, b->step->pc,
 						 b->fragment, b->to, b->to_fragment, false);
-	c->kind = !found && c->to == parent ? DEP_CONTEXT_KINDS : DEP_CONTEXT_TAIL;
+	c->kind = w->tree.refused ? DEP_CONTEXT_KINDS : DEP_CONTEXT_TAIL;
 	c->from = w->ctx;
 	c->exit = b->step_number;
 	c->pc = b->to;

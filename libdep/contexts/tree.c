@@ -93,6 +93,7 @@ u32 dep_tree_child(struct dep_tree *t, const struct dep_node *key)
 {
 	u32 at, n;
 
+	t->refused = false;
 	for (at = (u32)hash(key) & t->map_mask; (n = t->map[at]); at = (at + 1) & t->map_mask)
 		if (same(t->node + n, key)) {
 			t->node[n].incomplete |= key->incomplete;
@@ -100,6 +101,7 @@ u32 dep_tree_child(struct dep_tree *t, const struct dep_node *key)
 		}
 	if (t->n >= t->limit) {
 		t->not_counted++;
+		t->refused = true;
 		return key->parent;
 	}
 	if (grow(t))

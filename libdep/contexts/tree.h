@@ -48,6 +48,7 @@ struct dep_tree {
 	struct dep_context_time *time;
 	size_t nshares, shares_room, ntimes, times_room;
 	bool times;		/* rows of times are wanted */
+	bool refused;		/* the last context that was looked for did not fit */
 	u64 not_counted;
 };
 

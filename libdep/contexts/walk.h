@@ -125,7 +125,6 @@ struct dep_walk {
 	u32 seg;		/* 1 + index of the segment in the store */
 	u32 branches;		/* calls, returns, jumps so far */
 	u32 head_fragment, head_insn;	/* of a first record that began before; 1 + index */
-	bool follows;
 
 	/* events */
 	bool signal, sigreturn;
