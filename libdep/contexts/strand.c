@@ -82,11 +82,11 @@ u64 dep_strand_slot(struct dep_walk *w, struct dep_activation *f)
 
 	if (!f->seg)
 		return f->slot;
+	if (f->seg == DEP_SEG_NONE)
+		return 0;
 	slot = dep_learn(w, f->seg, f->slot);
-	if (slot) {
-		f->slot = slot;
-		f->seg = 0;
-	}
+	f->slot = slot;
+	f->seg = slot ? 0 : DEP_SEG_NONE;
 	return slot;
 }
 

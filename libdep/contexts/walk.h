@@ -24,6 +24,8 @@
 #include "moves.h"
 #include "tree.h"
 
+#define DEP_SEG_NONE	UINT32_MAX
+
 /**
  * struct dep_activation - an activation
  * @slot: rsp at its entry; if that is not known, the ordinal of the call in its segment
