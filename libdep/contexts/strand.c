@@ -8,6 +8,8 @@
 
 /* Stacks that are tried for an address: they can overlap. */
 #define TRIES		8
+/* Stacks of one thread.  A forged store could begin one with each event. */
+#define STRANDS_MAX	65536u
 
 static void set_context(struct dep_walk *w)
 {
@@ -29,25 +31,31 @@ static size_t first_above(const struct dep_walk *w, u64 rsp)
 	return lo;
 }
 
+static void free_strand(struct dep_walk *w, struct dep_strand *s)
+{
+	w->nframes_all -= s->n;
+	w->nhandlers -= s->handler;
+	free(s->frame);
+	free(s);
+}
+
 static void drop(struct dep_walk *w, size_t n)
 {
 	struct dep_strand *s = w->strand[n];
 	size_t i;
 
-	for (i = 0; i < w->nstrands; i++)
+	for (i = 0; i < w->nstrands && w->nhandlers; i++)
 		if (w->strand[i]->below == s)
 			w->strand[i]->below = NULL;
 	memmove(w->strand + n, w->strand + n + 1, (w->nstrands - n - 1) * sizeof(*w->strand));
 	w->nstrands--;
-	w->nframes_all -= s->n;
-	free(s->frame);
-	free(s);
+	free_strand(w, s);
 }
 
 void dep_strands_drop(struct dep_walk *w)
 {
 	while (w->nstrands)
-		drop(w, w->nstrands - 1);
+		free_strand(w, w->strand[--w->nstrands]);
 	w->at = NULL;
 	w->begun = false;
 }
@@ -70,7 +78,7 @@ static void drop_handlers(struct dep_walk *w)
 {
 	size_t i;
 
-	for (i = w->nstrands; i-- > 0;)
+	for (i = w->nstrands; i-- > 0 && w->nhandlers;)
 		if (w->strand[i] != w->at && interrupts(w->strand[i], w->at))
 			drop(w, i);
 	w->at->low = 0;
@@ -190,11 +198,22 @@ static void drop_overlapping(struct dep_walk *w, u64 high)
 	}
 }
 
+/* Forget a stack, but not the one at work: there are too many. */
+static void drop_one(struct dep_walk *w)
+{
+	size_t n = w->strand[0] == w->at;
+
+	w->dropped_frames += w->strand[n]->n - 1;
+	drop(w, n);
+}
+
 static int add_strand(struct dep_walk *w, struct dep_strand *s)
 {
 	size_t i, room = w->strands_room ? 2 * w->strands_room : 8;
 	struct dep_strand **more;
 
+	if (w->nstrands >= STRANDS_MAX)
+		drop_one(w);
 	if (w->nstrands == w->strands_room) {
 		more = realloc(w->strand, room * sizeof(*more));
 		if (!more)
@@ -242,9 +261,9 @@ fail:
 static void drop_half(struct dep_walk *w)
 {
 	struct dep_strand *s = w->at;
-	size_t gone = (s->n - 2) / 2;
+	size_t gone = s->n / 2 - 1;
 
-	if (!gone)
+	if (s->n < 4)
 		return;
 	memmove(s->frame + 2, s->frame + 2 + gone, (s->n - 2 - gone) * sizeof(*s->frame));
 	s->n -= gone;

@@ -216,6 +216,7 @@ static int take_context(struct dep_walk *w, const struct adept_ev_context *c)
 		if (ctx == DEP_NO_NODE || dep_strand_begin(w, rsp, ctx))
 			return -ENOMEM;
 		w->at->handler = true;
+		w->nhandlers++;
 		w->at->below = interrupted;
 		if (dep_count_enter(w, ctx))
 			return -ENOMEM;
