@@ -183,6 +183,7 @@ static inline bool return_matches(struct dep_walk *w, const struct dep_exit_move
 		return false;
 	s->n--;
 	w->nframes_all--;
+	w->anew = false;
 	w->ctx = top[-1].ctx;
 	w->rsp += 8 + x->move.pops;
 	return true;
