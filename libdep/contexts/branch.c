@@ -242,6 +242,11 @@ int dep_branch_return(struct dep_walk *w, const struct dep_branch_at *b)
 
 	if (dep_count_flush(w))
 		return -ENOMEM;
+	/* Code that changes to another stack can look like the end of a function. */
+	if (b->move->how == DEP_RSP_ENTRY && b->to && b->to != top->ret) {
+		w->state = DEP_ANEW;
+		w->anew = true;
+	}
 	if (w->state == DEP_KNOWN)
 		return return_at(w, b, w->rsp);
 	if (w->state != DEP_ANEW) {

@@ -32,6 +32,8 @@ static void from_rbp(struct dep_rsp *r, s64 by)
 	if (r->framed) {
 		r->now = r->frame;
 		add(&r->now, by);
+	} else if (r->overwritten) {
+		r->now.how = DEP_RSP_SET;
 	} else {
 		r->now.how = DEP_RSP_RBP;
 		r->now.by = by;
@@ -79,6 +81,7 @@ static void change_frame(struct dep_rsp *r, const struct x86_dop *op)
 
 	r->framed = plain && (op->code == X86_D_MOV || op->code == X86_D_LEA ||
 			      op->code == X86_D_SUB);
+	r->overwritten = !r->framed;
 	r->frame = r->now;
 	if (op->code == X86_D_LEA)
 		add(&r->frame, op->imm);
@@ -121,6 +124,8 @@ void dep_rsp_insn(struct dep_rsp *r, const struct x86_insn *in)
 	}
 	if (in->gpr_write & ~found & X86_BIT(X86_RSP))
 		become(&r->now, DEP_RSP_SET);
-	if (in->gpr_write & ~found & X86_BIT(X86_RBP))
+	if (in->gpr_write & ~found & X86_BIT(X86_RBP)) {
 		r->framed = false;
+		r->overwritten = true;
+	}
 }

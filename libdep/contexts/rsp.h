@@ -14,6 +14,7 @@ struct dep_rsp {
 		struct dep_align align;	/* DEP_RSP_ALIGN */
 	} now, frame;			/* of rsp, of rbp */
 	bool framed;			/* @frame is valid: rbp was set to rsp, and a constant */
+	bool overwritten;		/* rbp was set to a value that is not known */
 	bool from_register;		/* the last change is lea rsp, [register - 8] */
 };
 
