@@ -329,6 +329,9 @@ static int take_segment(void *part, const struct dep_fold_segment *seg)
 	size_t n = dep_store_segments(w->store, &first), c;
 	int err = end_segment(w);
 
+	/* Behind segments that this pass does not select, nothing is known of the stack. */
+	if (!seg->follows)
+		dep_thread_lost(w);
 	if (w->thread != seg->thread) {
 		w->thread = seg->thread;
 		w->known_start = false;
