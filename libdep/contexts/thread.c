@@ -202,6 +202,7 @@ static int take_context(struct dep_walk *w, const struct adept_ev_context *c)
 	if (!w->begun) {
 		w->rsp = rsp;
 		w->state = DEP_KNOWN;
+		w->signal = w->sigreturn = false;
 		return 0;
 	}
 	if (dep_count_flush(w))

@@ -112,6 +112,7 @@ struct dep_walk {
 	const struct dep_thread *thread;
 	struct dep_strand **strand;	/* sorted by high; @at is one of them */
 	size_t nstrands, strands_room;
+	size_t nhandlers;	/* strands of signal handlers */
 	struct dep_strand *at;
 	bool begun;		/* @at is valid */
 	size_t gone;		/* frames that dep_strand_pop_below() popped */
@@ -179,11 +180,20 @@ static inline int dep_count_flush(struct dep_walk *w)
 	return 0;
 }
 
-/** dep_count_enter() - count an entry into @ctx; 0 or -ENOMEM */
+/**
+ * dep_count_enter() - count an entry into @ctx, which was found or made just before
+ *
+ * Counts nothing if the tree was full: @ctx is the parent then, which was not entered.
+ *
+ * Return: 0 or -ENOMEM.
+ */
 static inline int dep_count_enter(struct dep_walk *w, u32 ctx)
 {
-	struct dep_node *node = dep_tree_use(&w->tree, ctx);
+	struct dep_node *node;
 
+	if (w->tree.refused)
+		return 0;
+	node = dep_tree_use(&w->tree, ctx);
 	if (!node)
 		return -ENOMEM;
 	node->calls++;
@@ -248,7 +258,7 @@ void dep_strands_drop(struct dep_walk *w);
  * Return: 0 if it is not known.
  */
 u64 dep_learn(struct dep_walk *w, u32 seg, u64 ordinal);
-/** dep_learned_at() - the same for the branch that was executed last */
+/** dep_learn_last() - the same for the branch that was executed last */
 u64 dep_learn_last(struct dep_walk *w);
 void dep_learned_free(struct dep_walk *w);
 
