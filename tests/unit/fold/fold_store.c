@@ -59,7 +59,9 @@ void fold_store_begin(struct fold_store *f, const void *desc, size_t size)
 void fold_store_segment(struct fold_store *f, u32 thread, const struct fold_chunk *c)
 {
 	struct adept_chunk raw = {
-		.seq = c->seq, .fill = c->n * 4, .tail_at = c->n * 4, .start_ns = 1000 + c->seq,
+		.seq = c->seq, .fill = c->n * 4, .tail_at = c->n * 4,
+		.start_ns = c->start_ns ? c->start_ns : 1000 + c->seq,
+		.regs = { [X86_RAX] = c->rax, [X86_RSP] = c->rsp },
 		.head = { .frag = c->head, .insn = c->head_insn },
 		.tail = { .frag = c->tail, .insn = c->tail_insn },
 	};

@@ -26,6 +26,8 @@
 /** struct fold_chunk - a chunk of a thread, with records that have no values */
 struct fold_chunk {
 	u64 seq;
+	u64 start_ns;		/* 0: by @seq */
+	u64 rsp, rax;
 	u32 head, head_insn, tail, tail_insn;	/* exit id of a fragment, or 0 */
 	u32 word[WORDS];
 	u32 n;

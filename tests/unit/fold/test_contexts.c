@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Calling contexts in stores that are written word by word: what the programs of the suite stacks
+ * do not do.
+ */
+#include "dep/contexts.h"
+
+#include "fold_store.h"
+
+/* Each is a fragment with one exit. */
+enum { MAIN, MAIN_END, HELPER, HELPER_JUMP, HELPER_END, SETS_1, SETS_2, SETS_3, SWITCH, OTHER,
+       RECURSIVE, FRAGMENTS };
+
+#define MAIN_PC		0x1000ull
+#define HELPER_PC	0x2000ull
+#define SETS_PC		0x3000ull
+#define SWITCH_PC	0x4000ull
+#define OTHER_PC	0x5000ull
+#define RECURSIVE_PC	0x6000ull
+
+#define CODE(at, ...) { .pc = at, .bytes = (const u8[]){ __VA_ARGS__ }, \
+			.len = sizeof((const u8[]){ __VA_ARGS__ }), .entry_mask = 0xffff }
+
+static const struct stream_code codes[FRAGMENTS] = {
+	/* call HELPER; call SWITCH */
+	[MAIN] = CODE(MAIN_PC, 0xe8, 0xfb, 0x0f, 0, 0),
+	[MAIN_END] = CODE(MAIN_PC + 5, 0xe8, 0xf6, 0x2f, 0, 0),
+	/* call SETS; jmp rax; ret */
+	[HELPER] = CODE(HELPER_PC, 0xe8, 0xfb, 0x0f, 0, 0),
+	[HELPER_JUMP] = CODE(HELPER_PC + 5, 0xff, 0xe0),
+	[HELPER_END] = CODE(HELPER_PC + 7, 0x90, 0xc3),
+	/* push rbp; mov rbp, rsp; jmp; mov rsp, rax; jmp; leave; ret */
+	[SETS_1] = CODE(SETS_PC, 0x55, 0x48, 0x89, 0xe5, 0xeb, 0),
+	[SETS_2] = CODE(SETS_PC + 6, 0x48, 0x89, 0xc4, 0xeb, 0),
+	[SETS_3] = CODE(SETS_PC + 11, 0xc9, 0xc3),
+	/* lea rsp, [rax - 8]; ret */
+	[SWITCH] = CODE(SWITCH_PC, 0x48, 0x8d, 0x60, 0xf8, 0xc3),
+	[OTHER] = CODE(OTHER_PC, 0x90, 0xff, 0xe0),
+	/* call RECURSIVE */
+	[RECURSIVE] = CODE(RECURSIVE_PC, 0xe8, 0xfb, 0xff, 0xff, 0xff),
+};
+
+static struct stream s;
+
+static int set_up(void **state)
+{
+	u32 i;
+
+	(void)state;
+	stream_init(&s, 1);
+	for (i = 0; i < FRAGMENTS; i++)
+		stream_fragment(&s, &codes[i]);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	stream_free(&s);
+	return 0;
+}
+
+static struct fold_chunk chunk(u64 rsp)
+{
+	struct fold_chunk c = { .rsp = rsp, .rax = 0x9000 };
+
+	return c;
+}
+
+static void run(struct fold_chunk *c, u32 frag)
+{
+	fold_exit(c, s.frag[frag].id);
+}
+
+static struct dep_contexts *contexts_of(struct fold_store *f, const struct fold_chunk *c, size_t n,
+					u64 memory)
+{
+	const struct dep_contexts_options options = { .memory = memory };
+	struct dep_contexts *out;
+	size_t i;
+
+	fold_store_begin(f, s.desc, s.desc_size);
+	for (i = 0; i < n; i++)
+		fold_store_segment(f, 1, &c[i]);
+	fold_store_open(f);
+	if (dep_contexts_make(f->s, f->code, &options, &out))
+		fail_msg("%s", dep_error());
+	return out;
+}
+
+/* Index of the only context of the function at @pc. */
+static size_t context_at(const struct dep_contexts *c, u64 pc)
+{
+	size_t found = 0, i;
+
+	for (i = 1; i < c->ncontexts; i++) {
+		if (c->context[i].pc != pc)
+			continue;
+		assert_int_equal(found, 0);
+		found = i;
+	}
+	assert_int_not_equal(found, 0);
+	return found;
+}
+
+/*
+ * A function set rsp to another value, and then again to that of its frame, and returned.  The
+ * caller's jump within itself is no tail call.
+ */
+static void jump_behind_a_return(void **state)
+{
+	struct fold_chunk c = chunk(0x8000);
+	struct dep_contexts *out;
+	struct fold_store f;
+	size_t helper;
+
+	(void)state;
+	run(&c, MAIN);
+	run(&c, HELPER);
+	run(&c, SETS_1);
+	run(&c, SETS_2);
+	run(&c, SETS_3);
+	run(&c, HELPER_JUMP);
+	run(&c, HELPER_END);
+	out = contexts_of(&f, &c, 1, 0);
+	assert_int_equal(out->ncontexts, 4);
+	helper = context_at(out, HELPER_PC);
+	assert_int_equal(out->context[helper].insns, 4);
+	assert_int_equal(out->context[context_at(out, SETS_PC)].parent, helper);
+	dep_contexts_free(out);
+	fold_store_close(&f);
+}
+
+/* A change of stacks that has the same instructions as the end of a function. */
+static void change_of_stacks(void **state)
+{
+	struct fold_chunk c = chunk(0x8000);
+	struct dep_contexts *out;
+	struct fold_store f;
+	size_t other;
+
+	(void)state;
+	run(&c, MAIN_END);
+	run(&c, SWITCH);
+	run(&c, OTHER);
+	run(&c, OTHER);
+	out = contexts_of(&f, &c, 1, 0);
+	other = context_at(out, OTHER_PC);
+	assert_int_equal(out->recovered, 1);
+	assert_int_equal(out->context[other].parent, context_at(out, SWITCH_PC));
+	assert_int_equal(out->context[other].insns, 4);
+	dep_contexts_free(out);
+	fold_store_close(&f);
+}
+
+/* Calls that do not fit in the tree count for no context. */
+static void full_tree(void **state)
+{
+	struct fold_chunk c = chunk(0x8000);
+	struct dep_contexts *out;
+	struct fold_store f;
+	u64 insns = 0;
+	size_t i;
+
+	(void)state;
+	/* What the last call calls does not follow. */
+	for (i = 0; i < 21; i++)
+		run(&c, RECURSIVE);
+	out = contexts_of(&f, &c, 1, 4096);
+	/* The root, the start of the thread, and 14 of 20 calls. */
+	assert_int_equal(out->ncontexts, 16);
+	assert_int_equal(out->not_counted, 6);
+	for (i = 1; i < out->ncontexts; i++) {
+		assert_int_equal(out->context[i].calls, 1);
+		insns += out->context[i].insns;
+	}
+	assert_int_equal(insns, 21);
+	dep_contexts_free(out);
+	fold_store_close(&f);
+}
+
+/* A handler whose rsp is 0, while there is no memory for more frames. */
+static void no_stack(void **state)
+{
+	struct fold_chunk c = chunk(0x8000);
+	struct dep_contexts *out;
+	struct fold_store f;
+	u64 insns = 0;
+	size_t i;
+
+	(void)state;
+	/* 4096 bytes are enough for 32 frames; a thread begins with two. */
+	for (i = 0; i < 30; i++)
+		run(&c, RECURSIVE);
+	fold_signal(&c, RECURSIVE_PC);
+	fold_context(&c, RECURSIVE_PC);
+	for (i = 0; i < 3; i++)
+		run(&c, RECURSIVE);
+	out = contexts_of(&f, &c, 1, 4096);
+	for (i = 1; i < out->ncontexts; i++)
+		insns += out->context[i].insns;
+	assert_int_equal(insns, 33);
+	assert_true(out->not_counted >= 18);
+	dep_contexts_free(out);
+	fold_store_close(&f);
+}
+
+/* Behind segments that are not selected a thread begins anew. */
+static void segments_not_selected(void **state)
+{
+	struct fold_chunk c[3] = { chunk(0x8000), chunk(0x7ff0), chunk(0x7ff8) };
+	const struct dep_contexts_options options = { .fold = { .from_ns = 1, .to_ns = 1001 } };
+	struct dep_contexts *out;
+	struct fold_store f;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++)
+		c[i].seq = i;
+	/* The clock went backwards. */
+	c[1].start_ns = 5000;
+	c[2].start_ns = 1000;
+	run(&c[0], MAIN);
+	run(&c[1], HELPER);
+	run(&c[2], OTHER);
+	out = contexts_of(&f, c, 3, 0);
+	dep_contexts_free(out);
+	if (dep_contexts_make(f.s, f.code, &options, &out))
+		fail_msg("%s", dep_error());
+	i = context_at(out, OTHER_PC);
+	assert_int_equal(out->context[i].kind, DEP_CONTEXT_START);
+	assert_int_equal(out->context[i].incomplete, 1);
+	assert_int_equal(out->context[i].parent, 0);
+	dep_contexts_free(out);
+	fold_store_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(jump_behind_a_return, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(change_of_stacks, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(full_tree, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(no_stack, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(segments_not_selected, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
