@@ -237,6 +237,23 @@ static void random_times(void **state)
 }
 
 /* The tree does not grow with depth. */
+/* A store can name any times: a thread that ran until the end of time, and one after it. */
+static void largest_times(void **state)
+{
+	uint32_t a, b;
+	cJSON *data;
+
+	(void)state;
+	fake_begin(1, 2);
+	a = fake_context(0, fake_function("a", "program"), 1, 1, 1000);
+	b = fake_context(0, fake_function("b", "program"), 2, 1, 5);
+	fake_time(0, UINT64_MAX, 1, a, 1000);
+	fake_time(UINT64_MAX, 0, 2, b, 5);
+	data = data_of(fake_input());
+	assert_true(sum(column(data, "rows", "insns")) == 1005);
+	cJSON_Delete(data);
+}
+
 static void depth(void **state)
 {
 	cJSON *data;
@@ -310,6 +327,7 @@ int main(void)
 		cmocka_unit_test(small_nodes),
 		cmocka_unit_test(recursion),
 		cmocka_unit_test(random_times),
+		cmocka_unit_test(largest_times),
 		cmocka_unit_test(depth),
 		cmocka_unit_test(names),
 		cmocka_unit_test(file),

@@ -25,7 +25,8 @@ struct rows {
 
 static void put(struct rows *r, uint64_t key, uint64_t insns)
 {
-	size_t i = key * 0x9e3779b97f4a7c15u >> 20 & (r->room - 1);
+	/* The high bits of the product depend on all bits of the key. */
+	size_t i = key * 0x9e3779b97f4a7c15u >> 40 & (r->room - 1);
 
 	while (r->slot[i].insns && r->slot[i].key != key)
 		i = (i + 1) & (r->room - 1);
@@ -184,15 +185,17 @@ static void set_scale(const struct page_input *in, struct page_times *s)
 static int spread(struct rows *r, const struct page_times *s, uint32_t thread, uint32_t node,
 		  uint64_t start, uint64_t end, uint64_t insns)
 {
-	uint64_t width = s->bucket_ns << r->shift, at = start - s->start_ns;
-	uint64_t length = end > start ? end - start : 1, begun = at, stop = at + length, next;
-	uint64_t done = 0, sum;
+	/* Times are the store's, up to the largest number: their sums need more bits. */
+	unsigned __int128 width = (unsigned __int128)s->bucket_ns << r->shift;
+	unsigned __int128 at = start - s->start_ns, begun = at, stop, next;
+	uint64_t length = end > start ? end - start : 1, done = 0, sum;
 	int ret;
 
+	stop = at + length;
 	while (at < stop) {
 		next = (at / width + 1) * width;
 		next = next < stop ? next : stop;
-		sum = (unsigned __int128)insns * (next - begun) / length;
+		sum = insns * (next - begun) / length;
 		/* add() shifts the number of the interval by r->shift, which it may raise. */
 		ret = add(r, thread, at / s->bucket_ns, node, sum - done);
 		if (ret)
@@ -253,7 +256,7 @@ static int take_rows(const struct rows *r, struct page_times *s)
 				.bucket = KEY_BUCKET(r->slot[i].key),
 				.node = KEY_NODE(r->slot[i].key), .insns = r->slot[i].insns };
 	qsort(s->row, s->nrows, sizeof(*s->row), by_key);
-	s->bucket_ns <<= r->shift;
+	s->bucket_ns = s->bucket_ns > UINT64_MAX >> r->shift ? UINT64_MAX : s->bucket_ns << r->shift;
 	s->nbuckets = PAGE_BUCKETS >> r->shift;
 	return 0;
 }
