@@ -266,7 +266,7 @@ $(B)/tests/test_races: $(call unit_obj,test_races race_oracle) $(call part_obj,a
 
 page_obj := $(call unit_obj,fake_profile fake_named) $(B)/page_embed.o \
 	    $(patsubst %.c,$(B)/host/%.o,$(call in,$(PAGE)) $(addprefix tools/depctl/common/,\
-	    output.c fold.c terminal.c quote.c disassembler.c))
+	    output.c fold.c terminal.c quote.c disassembler.c save.c source_file.c))
 $(B)/tests/test_page: $(call unit_obj,test_page) $(page_obj)
 $(B)/tests/write_page: $(call unit_obj,write_page) $(page_obj)
 	$(call msg,LD,$@)

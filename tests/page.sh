@@ -38,13 +38,21 @@ if record; then
 else
 	fail "a page of a recording: $(tail -n 1 "$tmp/out")"
 fi
+is "with source there are lines of it" "$(grep -c 'MARK leaf' "$tmp/target.html")" 1
 "$DEPCTL" report --html="$tmp/without.html" --no-source "$tmp/target.dep" >"$tmp/out" 2>&1
 is "without source there is no line of it" "$(grep -c 'MARK leaf' "$tmp/without.html")" 0
 "$DEPCTL" report --html="$tmp" "$tmp/target.dep" >"$tmp/out" 2>&1
 is "a directory is no file" "$?" 1
 "$DEPCTL" report --html="$tmp/none/x.html" "$tmp/target.dep" >"$tmp/out" 2>&1
 is "a missing directory is an error" "$?" 1
-is "nothing is left of files" "$(find "$tmp" -name '*.tmp' | wc -l)" 0
+ln -s nowhere/file "$tmp/dangling"
+"$DEPCTL" report --html="$tmp/dangling" "$tmp/target.dep" >"$tmp/out" 2>&1
+is "a dangling link is not followed" "$?" 1
+echo old >"$tmp/limited.html"
+(trap '' XFSZ && ulimit -f 8 &&
+	"$DEPCTL" report --html="$tmp/limited.html" "$tmp/target.dep") >"$tmp/out" 2>&1
+is "a page that cannot be written" "$? $(cat "$tmp/limited.html")" "1 old"
+is "no temporary file is left" "$(find "$tmp" -name '.*.html.*')" ""
 
 if ! "$python" -c "import sys; sys.path.insert(0, '$tests'); import browser
 sys.exit(not browser.find())"; then

@@ -285,6 +285,13 @@ size_t dep_insn_bytes(struct dep_store *store, uint32_t fragment, uint64_t pc, v
 	return 1;
 }
 
+const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 void warn(const char *fmt, ...)
 {
 	va_list ap;

@@ -18,7 +18,7 @@ void source_file_free(struct source_file *s)
 	memset(s, 0, sizeof(*s));
 }
 
-static int newer(const struct timespec *a, const struct timespec *b)
+static bool newer(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec > b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
 }
@@ -27,12 +27,16 @@ static char *read_all(int fd, size_t size)
 {
 	char *text = malloc(size + 1);
 	ssize_t n = text ? pread(fd, text, size, 0) : -1;
+	char *nul;
 
 	if (n != (ssize_t)size) {
 		free(text);
 		return NULL;
 	}
 	text[size] = 0;
+	/* A NUL in the file would hide the lines behind it. */
+	for (nul = text; (nul = memchr(nul, 0, (size_t)(text + size - nul)));)
+		*nul = '?';
 	return text;
 }
 
@@ -63,11 +67,18 @@ static void take(struct source_file *s, const struct timespec *newest)
 	if (fd < 0)
 		return;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= MOST &&
-	    !newer(&st.st_mtim, newest))
+	    (!newest || !newer(&st.st_mtim, newest))) {
 		s->text = read_all(fd, (size_t)st.st_size);
+		s->modified = st.st_mtim;
+	}
 	close(fd);
 	if (s->text)
 		find_lines(s);
+}
+
+bool source_file_newer(const struct source_file *s, const struct timespec *than)
+{
+	return s->text && newer(&s->modified, than);
 }
 
 const char *source_file_line(struct source_file *s, const char *path, uint32_t line,

@@ -141,7 +141,9 @@ static int write_functions(const struct page_input *in, const struct page_code *
 int page_code_write(const struct page_input *in, const struct page_code *c,
 		    const struct page_functions *f, struct json *j)
 {
-	const struct dep_meta *meta = dep_store_meta(in->store);
+	uint64_t start = dep_store_meta(in->store)->start_realtime_ns;
+	const struct timespec recorded = { .tv_sec = (time_t)(start / 1000000000),
+					   .tv_nsec = (long)(start % 1000000000) };
 	struct line *line = calloc(c->n + 1, sizeof(*line));
 	struct source_files s = { };
 	int ret = line ? find_lines(in, c, &s, line) : -ENOMEM;
@@ -149,7 +151,7 @@ int page_code_write(const struct page_input *in, const struct page_code *c,
 	if (!ret)
 		ret = write_functions(in, c, f, &s, line, j);
 	if (!ret)
-		source_write(&s, in->source, meta->start_realtime_ns / 1000000000, j);
+		ret = source_write(&s, in->source, &recorded, j);
 	source_free(&s);
 	free(line);
 	return ret;

@@ -3,39 +3,13 @@
  * Write a page: its head, the data, its tail.  Head and tail are made when depctl is built, see
  * build.sh.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "tools/depctl/common/save.h"
 #include "tools/depctl/depctl.h"
 #include "model.h"
 
 extern const char page_head[], page_head_end[], page_tail[], page_tail_end[];
-
-/* Create a file next to @path that nobody else has, without following a link. */
-static int create(const char *path, char **name)
-{
-	unsigned int i;
-	int fd = -1;
-
-	for (i = 0; i < 100 && fd < 0; i++) {
-		if (asprintf(name, "%s.%d-%u.tmp", path, (int)getpid(), i) < 0)
-			return -ENOMEM;
-		fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (fd >= 0)
-			break;
-		fd = -errno;
-		free(*name);
-		*name = NULL;
-		if (fd != -EEXIST)
-			break;
-	}
-	return fd;
-}
 
 static int write_page(const struct page_input *in, int fd)
 {
@@ -53,25 +27,13 @@ static int write_page(const struct page_input *in, int fd)
 
 int page_write(const struct page_input *in, const char *path)
 {
-	char *name = NULL;
-	struct stat st;
-	int fd, ret;
+	struct save save;
+	int ret;
 
-	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
-		warn("cannot write the page to %s: not a regular file", path);
-		return -EINVAL;
-	}
-	fd = create(path, &name);
-	ret = fd < 0 ? fd : write_page(in, fd);
-	if (fd >= 0 && close(fd) && !ret)
-		ret = -errno;
-	if (!ret && rename(name, path))
-		ret = -errno;
-	if (ret) {
+	if (save_begin(&save, path))
+		return 1;
+	ret = write_page(in, save.fd);
+	if (ret)
 		warn("cannot write the page to %s: %s", path, strerror(-ret));
-		if (name)
-			unlink(name);
-	}
-	free(name);
-	return ret;
+	return save_end(&save, !!ret);
 }

@@ -29,7 +29,7 @@ struct page_input {
  * The file appears under its name when it is complete; an older file is replaced.  Uses a struct
  * out: the caller must not have unwritten output in one.
  *
- * Return: 0, or a negative errno after a message.
+ * Return: 0, or 1 after a message.
  */
 int page_write(const struct page_input *in, const char *path);
 

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Source text.  Names of files come from debug information, which anybody can forge: only regular
- * files are read, without waiting, and only up to a size.
+ * Source text.  Names of files come from debug information, which anybody can forge: see
+ * common/source_file.c for what is read.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "tools/depctl/common/source_file.h"
 #include "model.h"
 #include "source.h"
 
-#define FILE_BYTES	(16u << 20)
 #define LINE_BYTES	500u	/* longer lines are cut */
 #define AROUND		4u	/* lines shown above and below those with counts */
 
@@ -107,31 +104,6 @@ static void merge_ranges(struct source_files *s)
 	s->nranges = n;
 }
 
-/* Read a regular file; the caller frees the text, which has no NUL bytes but the last one. */
-static char *read_source(const char *path, int64_t *modified)
-{
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	char *text = NULL;
-	ssize_t n = 0, i;
-	struct stat st;
-
-	if (fd < 0)
-		return NULL;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > FILE_BYTES)
-		goto out;
-	text = malloc(st.st_size + 1);
-	if (!text)
-		goto out;
-	n = read(fd, text, st.st_size);
-	for (i = 0; i < n; i++)
-		text[i] = text[i] ? text[i] : '?';
-	text[n > 0 ? n : 0] = '\0';
-	*modified = st.st_mtime;
-out:
-	close(fd);
-	return text;
-}
-
 /* Write one line, with tabs as spaces. */
 static void write_line(struct json *j, const char *line, size_t size)
 {
@@ -153,65 +125,73 @@ static void write_line(struct json *j, const char *line, size_t size)
 	json_str(j, NULL, text);
 }
 
-/* Write the lines of a range, from the line @number on at @at. */
-static const char *write_range(struct json *j, const struct source_range *r, const char *at,
-			       uint32_t *number, size_t *left)
+/* Write the lines of a range, as many as the text of the page still has room for. */
+static void write_range(struct json *j, const struct source_range *r, const char *path,
+			struct source_file *file, size_t *left)
 {
+	const char *line;
+	uint32_t i;
 	size_t size;
 
 	json_object(j, NULL);
 	json_u64(j, "file", r->file);
 	json_u64(j, "first", r->first);
 	json_array(j, "lines");
-	while (*at && *number <= r->last) {
-		size = strcspn(at, "\n");
-		if (*number >= r->first) {
-			/* After the first line that does not fit there is no other. */
-			*left = *left > size ? *left - size : 0;
-			if (*left)
-				write_line(j, at, size);
-		}
-		at += size + (at[size] == '\n');
-		++*number;
+	for (i = r->first; i <= r->last && *left; i++) {
+		line = source_file_line(file, path, i, NULL);
+		if (!line)
+			break;
+		/* After the first line that does not fit there is no other. */
+		size = strcspn(line, "\n");
+		*left = *left > size ? *left - size : 0;
+		if (*left)
+			write_line(j, line, size);
 	}
 	json_close(j, ']');
 	json_close(j, '}');
-	return at;
 }
 
-void source_write(struct source_files *s, bool read, int64_t recorded, struct json *j)
+static void write_text(struct source_files *s, bool *newer, const struct timespec *recorded,
+		       struct json *j)
 {
-	size_t i, left = PAGE_SOURCE, k = 0;
-	bool *newer = calloc(s->npaths + 1, sizeof(*newer));
-	int64_t modified;
-	uint32_t number;
-	const char *at;
-	char *text;
+	struct source_file file = { 0 };
+	size_t i, left = PAGE_SOURCE;
+	const struct source_range *r;
 
+	for (i = 0; i < s->nranges && left; i++) {
+		r = &s->range[i];
+		if (!source_file_line(&file, s->path[r->file], 1, NULL))
+			continue;
+		newer[r->file] = source_file_newer(&file, recorded);
+		write_range(j, r, s->path[r->file], &file, &left);
+	}
+	source_file_free(&file);
+}
+
+int source_write(struct source_files *s, bool read, const struct timespec *recorded,
+		 struct json *j)
+{
+	bool *newer = calloc(s->npaths + 1, sizeof(*newer));
+	size_t i;
+
+	if (!newer)
+		return -ENOMEM;
 	merge_ranges(s);
 	json_array(j, "text");
-	for (i = 0; read && newer && i < s->nranges; i = k) {
-		for (k = i; k < s->nranges && s->range[k].file == s->range[i].file; k++)
-			;
-		text = read_source(s->path[s->range[i].file], &modified);
-		if (!text)
-			continue;
-		newer[s->range[i].file] = modified > recorded;
-		for (at = text, number = 1; i < k; i++)
-			at = write_range(j, &s->range[i], at, &number, &left);
-		free(text);
-	}
+	if (read)
+		write_text(s, newer, recorded, j);
 	json_close(j, ']');
 	json_array(j, "files");
 	for (i = 0; i < s->npaths; i++)
 		json_str(j, NULL, s->path[i]);
 	json_close(j, ']');
 	json_array(j, "newer");
-	for (i = 0; newer && i < s->npaths; i++)
+	for (i = 0; i < s->npaths; i++)
 		if (newer[i])
 			json_u64(j, NULL, i);
 	json_close(j, ']');
 	free(newer);
+	return 0;
 }
 
 void source_free(struct source_files *s)

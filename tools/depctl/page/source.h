@@ -3,6 +3,8 @@
 #ifndef DEPCTL_PAGE_SOURCE_H
 #define DEPCTL_PAGE_SOURCE_H
 
+#include <time.h>
+
 #include "tools/depctl/common/output.h"
 
 /** struct source_range - lines of a file */
@@ -25,12 +27,13 @@ int source_want(struct source_files *s, uint32_t file, uint32_t first, uint32_t 
 /**
  * source_write() - write member "files" with all paths, and "text" with the lines wanted
  * @read: false: write no text
- * @recorded: when the recording began, seconds of CLOCK_REALTIME; files that were modified later
- *	are marked
+ * @recorded: when the recording began, of CLOCK_REALTIME; files that were modified later are
+ *	marked
  *
- * The content of a file never causes an error.
+ * The content of a file never causes an error.  Return: 0 or -ENOMEM.
  */
-void source_write(struct source_files *s, bool read, int64_t recorded, struct json *j);
+int source_write(struct source_files *s, bool read, const struct timespec *recorded,
+		 struct json *j);
 void source_free(struct source_files *s);
 
 #endif
