@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Stands for libdep and tools/depctl/profile: the page's sources call these functions.
+ * Stands for libdep and tools/depctl/functions: the page's sources call these functions.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef DEPCTL_EXPORT_LOAD_H
 #define DEPCTL_EXPORT_LOAD_H
 
-#include "tools/depctl/profile/functions.h"
+#include "tools/depctl/functions/functions.h"
 
 #define LOAD_PROFILE	1u	/* counts of instructions and branches */
 #define LOAD_CONTEXTS	2u

@@ -3,7 +3,7 @@
 #ifndef DEPCTL_PAGE_PAGE_H
 #define DEPCTL_PAGE_PAGE_H
 
-#include "tools/depctl/profile/functions.h"
+#include "tools/depctl/functions/functions.h"
 
 /**
  * struct page_input - what a page shows; all pointers must stay valid during page_write()

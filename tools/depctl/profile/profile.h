@@ -6,7 +6,7 @@
 #include <argp.h>
 
 #include "tools/depctl/common/missing.h"
-#include "functions.h"
+#include "tools/depctl/functions/functions.h"
 
 /* ---- options.c ---- */
 

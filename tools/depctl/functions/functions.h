@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The executed functions of a store, with their names and counts. */
-#ifndef DEPCTL_PROFILE_FUNCTIONS_H
-#define DEPCTL_PROFILE_FUNCTIONS_H
+#ifndef DEPCTL_FUNCTIONS_H
+#define DEPCTL_FUNCTIONS_H
 
 #include <dep/contexts.h>
 #include <dep/profile.h>

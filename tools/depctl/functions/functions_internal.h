@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The tables behind functions.h. */
-#ifndef DEPCTL_PROFILE_FUNCTIONS_INTERNAL_H
-#define DEPCTL_PROFILE_FUNCTIONS_INTERNAL_H
+#ifndef DEPCTL_FUNCTIONS_INTERNAL_H
+#define DEPCTL_FUNCTIONS_INTERNAL_H
 
 #include "functions.h"
 
