@@ -152,6 +152,39 @@ done <next
 recorded both.dep --report -- ./profile
 grep -q '^FUNCTIONS' err && pass "record --report" || fail "record --report: $(head -n 3 err)"
 
+# ---- more calls than fit into memory ----
+cat >deep.c <<'END'
+static volatile int one = 1;
+__attribute__((noinline, noclone)) static int down(int n)
+{
+	return n ? down(n - one) + one : 0;
+}
+int main(void)
+{
+	return down(3000000) != 3000000;
+}
+END
+gcc -O1 -fno-optimize-sibling-calls -o deep deep.c
+if ! (ulimit -s unlimited) 2>/dev/null; then
+	skip "the stack cannot be as large as the recursion needs"
+elif ! (ulimit -s unlimited && recorded deep.dep -- ./deep); then
+	fail "recording deep.dep: $(tail -n 1 err)"
+else
+	for command in report "query methods --inclusive" "query contexts --top=5" \
+		"export folded"; do
+		"$DEPCTL" $command deep.dep >out 2>err
+		is "$command: status with too many calls" "$?" 1
+		cat out err | grep -q 'calls did not fit into memory' && pass "$command says so" ||
+			fail "$command: $(tail -n 1 out | cut -c 1-100)"
+	done
+	"$DEPCTL" report deep.dep >out
+	sed -n '/^FUNCTIONS/,/^$/p' out | grep -q 'incl is not exact' &&
+		pass "the report says so next to the counts" || fail "incl: $(head -n 4 out)"
+	"$DEPCTL" query methods --json deep.dep | tail -n 1 | grep -q '"complete":true' &&
+		pass "counts of functions alone are complete" || fail "query methods"
+	rm -rf deep.dep
+fi
+
 # ---- damaged stores ----
 size=$(stat -c %s perl.dep/segments.000)
 # damaged NAME FILE COMMAND...: COMMAND changes FILE of a copy.  What is printed is called
@@ -162,7 +195,7 @@ damaged() {
 	rm -rf bad.dep
 	cp -r perl.dep bad.dep
 	"$@" "bad.dep/$file"
-	for command in report "query methods" "query edges" "query coverage"; do
+	for command in report "query methods" "query edges" "query coverage" "query contexts"; do
 		timeout 60 "$DEPCTL" $command bad.dep >out 2>err
 		status=$?
 		if [ $status -eq 1 ] && { grep -q '^complete: no: ' out || [ -s err ]; }; then

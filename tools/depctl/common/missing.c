@@ -92,6 +92,34 @@ void reasons_add_missing(struct reasons *r, const struct missing *m)
 	}
 }
 
+/* Contexts need more of a segment than counts do, so more segments can be unreadable for them. */
+static struct dep_fold_loss loss_of(const struct dep_profile *p, const struct dep_contexts *c)
+{
+	struct dep_fold_loss loss = p ? p->loss : (struct dep_fold_loss){ 0 };
+
+	if (c && c->loss.segments > loss.segments)
+		loss.segments = c->loss.segments;
+	if (c && c->loss.gaps > loss.gaps)
+		loss.gaps = c->loss.gaps;
+	return loss;
+}
+
+void reasons_of_profile(struct reasons *r, struct dep_store *store, const struct dep_profile *p,
+			const struct dep_contexts *c)
+{
+	const struct dep_fold_loss loss = loss_of(p, c);
+	struct missing m;
+
+	r->n = 0;
+	missing_find(&m, store);
+	m.gaps = loss.gaps;
+	reasons_add(r, loss.segments, "segment cannot be read", "segments cannot be read");
+	reasons_add(r, c ? c->not_counted : 0,
+		    "call did not fit into memory: counts that include callees are not exact",
+		    "calls did not fit into memory: counts that include callees are not exact");
+	reasons_add_missing(r, &m);
+}
+
 void reasons_text(struct out *o, const struct reasons *r, const char *separator)
 {
 	size_t i;

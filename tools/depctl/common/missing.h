@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <dep/contexts.h>
+#include <dep/profile.h>
 #include <dep/store.h>
 
 #include "output.h"
@@ -35,6 +37,12 @@ void missing_find(struct missing *m, struct dep_store *store);
 void reasons_add(struct reasons *r, uint64_t n, const char *one, const char *more);
 /** reasons_add_missing() - add the reasons in @m */
 void reasons_add_missing(struct reasons *r, const struct missing *m);
+/**
+ * reasons_of_profile() - set @r to the reasons why counts of @store are incomplete
+ * @p, @c: what was counted; either may be NULL
+ */
+void reasons_of_profile(struct reasons *r, struct dep_store *store, const struct dep_profile *p,
+			const struct dep_contexts *c);
 
 /** reasons_text() - print "complete: yes", or "complete: no", the separator and the reasons */
 void reasons_text(struct out *o, const struct reasons *r, const char *separator);

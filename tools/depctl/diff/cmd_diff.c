@@ -91,22 +91,6 @@ static const struct argp argp = {
 	"what was recorded, but data is missing.", NULL, NULL, NULL
 };
 
-/* Return: true if data of a store is missing. */
-static bool tell_loss(const struct diff *d)
-{
-	char loss[LOAD_TEXT];
-	bool any = false;
-	unsigned int side;
-
-	for (side = 0; side < SIDES; side++) {
-		if (!load_loss(&d->l[side], loss))
-			continue;
-		warn("the counts of %s are incomplete: %s", d->path[side], loss);
-		any = true;
-	}
-	return any;
-}
-
 int cmd_diff(int argc, char **argv)
 {
 	struct diff d = { 0 };
@@ -125,8 +109,9 @@ int cmd_diff(int argc, char **argv)
 	status = diff_print(&d, &a.o);
 	for (side = 0; side < SIDES; side++)
 		load_messages(&d.l[side]);
-	if (tell_loss(&d) && !status)
-		status = EXIT_TROUBLE;
+	for (side = 0; side < SIDES; side++)
+		if (!load_complete(&d.l[side], d.path[side]) && !status)
+			status = EXIT_TROUBLE;
 out:
 	diff_free(&d);
 	return status;

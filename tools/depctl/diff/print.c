@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "tools/depctl/depctl.h"
+#include "tools/depctl/common/missing.h"
 #include "tools/depctl/common/table.h"
 #include "diff.h"
 
@@ -245,13 +246,15 @@ static void json_row(struct printer *p, const struct change *c)
 
 static void json_side(struct printer *p, const char *key, unsigned int side)
 {
-	char loss[LOAD_TEXT];
+	const struct loaded *l = &p->d->l[side];
+	struct reasons why;
 
+	reasons_of_profile(&why, l->store, l->profile, l->contexts);
 	json_object(&p->j, key);
 	json_str(&p->j, "store", p->d->path[side]);
-	json_u64(&p->j, "instructions", p->d->l[side].profile->insns);
-	json_u64(&p->j, "references", p->d->l[side].profile->refs);
-	json_bool(&p->j, "complete", !load_loss(&p->d->l[side], loss));
+	json_u64(&p->j, "instructions", l->profile->insns);
+	json_u64(&p->j, "references", l->profile->refs);
+	json_bool(&p->j, "complete", !why.n);
 	json_close(&p->j, '}');
 }
 

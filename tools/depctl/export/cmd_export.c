@@ -207,7 +207,6 @@ int cmd_export(int argc, char **argv)
 {
 	struct export x = { 0 };
 	struct arguments a = { .x = &x };
-	char loss[LOAD_TEXT];
 	int status = 1;
 
 	parse_args(&argp, argc, argv, 0, &a);
@@ -220,10 +219,8 @@ int cmd_export(int argc, char **argv)
 		goto out;
 	status = write_format(&x, &a);
 	load_messages(&x.l);
-	if (load_loss(&x.l, loss)) {
-		warn("the counts are incomplete: %s", loss);
+	if (!load_complete(&x.l, a.path))
 		status = EXIT_FAILURE;
-	}
 
 out:
 	free(x.chosen);

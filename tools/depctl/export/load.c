@@ -3,10 +3,11 @@
  * Open a store and make the profiles that a command needs.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "tools/depctl/common/missing.h"
 #include "tools/depctl/depctl.h"
 #include "load.h"
 
@@ -53,32 +54,24 @@ int load_profiles(struct loaded *l, const char *path, unsigned int needs, unsign
 	return 0;
 }
 
-/* Add a clause on @n things to @text, if there are any. */
-static void add(char *text, uint64_t n, const char *one, const char *more)
+bool load_complete(const struct loaded *l, const char *path)
 {
-	size_t used = strlen(text);
+	struct reasons why;
+	char *text = NULL;
+	size_t size, i;
+	FILE *f;
 
-	if (n)
-		snprintf(text + used, LOAD_TEXT - used, "%s%" PRIu64 " %s", used ? ", " : "", n,
-			 n == 1 ? one : more);
-}
-
-bool load_loss(const struct loaded *l, char *text)
-{
-	const struct dep_fold_loss *loss = l->profile ? &l->profile->loss :
-					   l->contexts ? &l->contexts->loss : NULL;
-
-	*text = '\0';
-	if (loss) {
-		add(text, loss->segments, "segment cannot be read", "segments cannot be read");
-		add(text, loss->gaps, "gap", "gaps");
-	}
-	if (l->contexts)
-		add(text, l->contexts->not_counted, "call did not fit in memory",
-		    "calls did not fit in memory");
-	if (!*text && is_lossy(l->store))
-		snprintf(text, LOAD_TEXT, "`depctl info' says what is missing");
-	return *text;
+	reasons_of_profile(&why, l->store, l->profile, l->contexts);
+	if (!why.n)
+		return true;
+	f = open_memstream(&text, &size);
+	for (i = 0; f && i < why.n; i++)
+		fprintf(f, "%s%s", i ? ", " : "", why.text[i]);
+	if (f)
+		fclose(f);
+	warn("the counts of %s are incomplete: %s", path, text ? text : why.text[0]);
+	free(text);
+	return false;
 }
 
 void load_messages(const struct loaded *l)

@@ -38,15 +38,8 @@ int load_open(struct loaded *l, const char *path);
 int load_profiles(struct loaded *l, const char *path, unsigned int needs, unsigned int jobs,
 		  uint32_t process, uint32_t thread);
 
-/**
- * load_loss() - describe what is missing from the counts
- * @text: room for LOAD_TEXT bytes
- *
- * Return: false if nothing is missing.
- */
-bool load_loss(const struct loaded *l, char *text);
-
-#define LOAD_TEXT	160u	/* bytes of a text of load_loss() */
+/** load_complete() - true, or false after a message that says what the counts lack */
+bool load_complete(const struct loaded *l, const char *path);
 
 /** load_messages() - warn of files that could not be used for names */
 void load_messages(const struct loaded *l);

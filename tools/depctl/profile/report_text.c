@@ -131,6 +131,8 @@ static void put_functions(struct report *r)
 	if (r->nfunctions > n)
 		out_printf(&r->out, "%5.1f%%  in %zu more\n", per_cent(rest, r->v.p->insns),
 			   r->nfunctions - n);
+	if (r->v.c->not_counted)
+		out_text(&r->out, "        incl is not exact: calls did not fit into memory\n");
 }
 
 /* ---- loops ---- */

@@ -108,23 +108,14 @@ void profile_close(struct profile_view *v)
 	dep_store_close(v->store);
 }
 
-static const struct dep_fold_loss *loss_of(const struct profile_view *v)
-{
-	return v->p ? &v->p->loss : &v->c->loss;
-}
-
 void profile_reasons(const struct profile_view *v, struct reasons *r)
 {
-	struct missing m;
+	reasons_of_profile(r, v->store, v->p, v->c);
+}
 
-	r->n = 0;
-	missing_find(&m, v->store);
-	m.gaps = loss_of(v)->gaps;
-	reasons_add(r, loss_of(v)->segments, "segment cannot be read", "segments cannot be read");
-	if (v->c)
-		reasons_add(r, v->c->not_counted, "call did not fit into memory",
-			    "calls did not fit into memory");
-	reasons_add_missing(r, &m);
+static bool is_whole(const struct dep_fold_loss *loss)
+{
+	return !loss->segments && !loss->gaps;
 }
 
 int profile_status(const struct profile_view *v)
@@ -132,8 +123,10 @@ int profile_status(const struct profile_view *v)
 	struct missing m;
 
 	missing_find(&m, v->store);
-	return loss_of(v)->segments || loss_of(v)->gaps || m.defects || m.loss.torn_segments ||
-	       m.loss.corrupt ? EXIT_FAILURE : 0;
+	if ((v->p && !is_whole(&v->p->loss)) ||
+	    (v->c && (v->c->not_counted || !is_whole(&v->c->loss))))
+		return EXIT_FAILURE;
+	return m.defects || m.loss.torn_segments || m.loss.corrupt ? EXIT_FAILURE : 0;
 }
 
 bool profile_matches(const struct profile_view *v, uint32_t i)
