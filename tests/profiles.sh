@@ -122,6 +122,9 @@ is "the processes have all instructions" "$sum" "$all"
 is "nothing is recorded after a day" "$(instructions --from=24h)" 0
 is "all is recorded within a day" "$(instructions --to=24h)" "$all"
 is "--top" "$("$DEPCTL" query methods --top=3 --csv profile.dep | wc -l)" 4
+objcopy --redefine-sym inner='in[n]er' profile brackets && recorded brackets.dep -- ./brackets
+is "a name with brackets matches itself" \
+	"$("$DEPCTL" query methods --function='in[n]er' --csv brackets.dep | wc -l)" 2
 is "--function" "$("$DEPCTL" query methods --function='inn?r' --csv profile.dep | wc -l)" 2
 is "text ends with complete" "$("$DEPCTL" query methods profile.dep | tail -n 1)" "complete: yes"
 "$DEPCTL" query edges --thread="$((main + 100000))" profile.dep >out 2>err

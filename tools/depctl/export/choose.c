@@ -16,8 +16,7 @@ bool export_module(const struct export *x, const char *path)
 
 static bool fits(const struct export *x, const struct function *f)
 {
-	if (x->function_glob && fnmatch(x->function_glob, f->name, 0) &&
-	    (!f->symbol || fnmatch(x->function_glob, f->symbol, 0)))
+	if (x->function_glob && !function_matches(f, x->function_glob))
 		return false;
 	return export_module(x, *f->path ? f->path : f->module);
 }

@@ -1,6 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Look up functions by address; see functions.h. */
+#include <fnmatch.h>
+#include <string.h>
+
 #include "functions_internal.h"
+
+/* Names can have brackets and asterisks, so a name may not match itself as a pattern. */
+static bool name_matches(const char *name, const char *pattern)
+{
+	return !strcmp(name, pattern) || !fnmatch(pattern, name, 0);
+}
+
+bool function_matches(const struct function *f, const char *pattern)
+{
+	return name_matches(f->name, pattern) || (f->symbol && name_matches(f->symbol, pattern));
+}
 
 size_t functions_all(const struct functions *f, const struct function **out)
 {

@@ -179,11 +179,21 @@ struct site functions_site(const struct functions *f, uint32_t process, uint32_t
 
 uint32_t functions_find_file(const struct functions *f, const char *path, const char *build_id)
 {
-	uint32_t u;
+	size_t lo = f->nanonymous, hi = f->nunits, mid;
+	int d;
 
-	for (u = (uint32_t)f->nanonymous; u < f->nunits; u++)
-		if (!strcmp(f->unit[u].path, path) && !strcmp(f->unit[u].build_id, build_id))
-			return u;
+	while (lo < hi) {
+		mid = (lo + hi) / 2;
+		d = strcmp(f->unit[mid].path, path);
+		if (!d)
+			d = strcmp(f->unit[mid].build_id, build_id);
+		if (!d)
+			return (uint32_t)mid;
+		if (d < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
 	return NO_FUNCTION;
 }
 

@@ -46,6 +46,9 @@ void functions_free(struct functions *f);
 /** functions_all() - all functions, sorted by path, build-id and address; returns their number */
 size_t functions_all(const struct functions *f, const struct function **out);
 
+/** function_matches() - true if the name of @f, or the linker's, is @pattern or matches it */
+bool function_matches(const struct function *f, const char *pattern);
+
 /** functions_at() - index of the function at @pc of @process and @image, or NO_FUNCTION */
 uint32_t functions_at(const struct functions *f, uint32_t process, uint32_t image, uint64_t pc);
 

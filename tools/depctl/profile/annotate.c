@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* depctl query edges --annotate: source and instructions of functions, with counts. */
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,12 +195,6 @@ static void put_function(struct annotate *a, uint32_t i, const struct function *
 	}
 }
 
-static bool matches(const char *pattern, const struct function *f)
-{
-	return !strcmp(pattern, f->name) || !fnmatch(pattern, f->name, 0) ||
-	       (f->symbol && !fnmatch(pattern, f->symbol, 0));
-}
-
 static int print(struct annotate *a, const char *pattern)
 {
 	struct query *q = a->q;
@@ -212,7 +205,7 @@ static int print(struct annotate *a, const char *pattern)
 	    rows_begin(&q->rows, &q->v, &q->out, columns, sizeof(columns) / sizeof(*columns)))
 		return EXIT_FAILURE;
 	for (i = 0; i < n; i++) {
-		if (!matches(pattern, &f[i]))
+		if (!function_matches(&f[i], pattern))
 			continue;
 		if (found++ && q->o.form == PROFILE_TEXT)
 			out_text(&q->out, "\n");

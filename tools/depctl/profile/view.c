@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Open a store and make the profile that the options select. */
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,8 +134,5 @@ bool profile_matches(const struct profile_view *v, uint32_t i)
 
 	if (!v->o->function)
 		return true;
-	if (i >= functions_all(v->f, &f))
-		return false;
-	return !fnmatch(v->o->function, f[i].name, 0) ||
-	       (f[i].symbol && !fnmatch(v->o->function, f[i].symbol, 0));
+	return i < functions_all(v->f, &f) && function_matches(&f[i], v->o->function);
 }
