@@ -221,6 +221,8 @@ def check_sums(insns, edges):
                                lambda r: r["executions"] * r["block_instructions"])):
         n = sum(map(value, rows))
         check("sum of %s" % name, n == total, (n, total))
+    n = sum(report["instructions_by_time"])
+    check("sum over time", n == total, (n, total))
     n = sum(t["calls"] for t in report["thread_counts"])
     called = sum(e["executions"] for e in edges if e["branch"] in ("call", "call-indirect"))
     check("calls of threads", n == called, (n, called))

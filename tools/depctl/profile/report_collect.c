@@ -129,25 +129,30 @@ static int sum_threads(struct report *r)
 
 /* ---- time ---- */
 
-/* Add the instructions of a segment to the columns that it covers. */
+/* A damaged store can have segments that end before they start. */
+static uint64_t end_of(const struct dep_time_count *t)
+{
+	return t->end_ns > t->start_ns ? t->end_ns : t->start_ns;
+}
+
+/* Add the instructions of a segment to the columns that it covers, without losing one. */
 static void add_segment(struct report *r, const struct dep_time_count *t)
 {
 	double width = (double)(r->end_ns - r->start_ns) / (double)r->ncolumns;
 	double from = (double)(t->start_ns - r->start_ns) / width;
-	double to = (double)(t->end_ns - r->start_ns) / width, part;
+	double to = (double)(end_of(t) - r->start_ns) / width;
 	size_t first = (size_t)from, last = (size_t)to, i;
+	uint64_t done = 0, sum;
 
 	first = first < r->ncolumns ? first : r->ncolumns - 1;
 	last = last < r->ncolumns ? last : r->ncolumns - 1;
-	if (first == last || !(to > from)) {
-		r->column[first] += t->insns;
-		return;
+	for (i = first; i < last; i++) {
+		sum = (uint64_t)((double)t->insns * ((double)(i + 1) - from) / (to - from));
+		sum = sum < t->insns ? sum : t->insns;
+		r->column[i] += sum - done;
+		done = sum;
 	}
-	for (i = first; i <= last; i++) {
-		part = ((double)(i + 1) < to ? (double)(i + 1) : to) -
-		       ((double)i > from ? (double)i : from);
-		r->column[i] += (uint64_t)((double)t->insns * part / (to - from));
-	}
+	r->column[last] += t->insns - done;
 }
 
 static int sum_time(struct report *r)
@@ -159,8 +164,8 @@ static int sum_time(struct report *r)
 	for (i = 0; i < p->ntimes; i++) {
 		if (p->time[i].start_ns < r->start_ns)
 			r->start_ns = p->time[i].start_ns;
-		if (p->time[i].end_ns > r->end_ns)
-			r->end_ns = p->time[i].end_ns;
+		if (end_of(&p->time[i]) > r->end_ns)
+			r->end_ns = end_of(&p->time[i]);
 	}
 	if (r->end_ns <= r->start_ns) {
 		r->end_ns = 0;
@@ -171,8 +176,7 @@ static int sum_time(struct report *r)
 	if (!r->column)
 		return -ENOMEM;
 	for (i = 0; i < p->ntimes; i++)
-		if (p->time[i].end_ns >= p->time[i].start_ns)
-			add_segment(r, &p->time[i]);
+		add_segment(r, &p->time[i]);
 	return 0;
 }
 

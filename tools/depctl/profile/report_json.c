@@ -111,6 +111,7 @@ void report_json(struct report *r)
 	json_u64(&j, "function_count", r->nfunctions);
 	put_functions(r, &j);
 	put_loops(r, &j);
+	json_u64(&j, "unsearched_functions", r->loops.unsearched);
 	put_processes(r, &j);
 	put_threads(r, &j);
 	json_big(&j, "start_ns", r->end_ns ? r->start_ns : 0);
