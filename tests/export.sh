@@ -192,6 +192,10 @@ is "a device that is full" "$? $(cat err)" \
 is "a directory that does not exist" "$?" 1
 (umask 027 && "$DEPCTL" export folded plain.dep -o modes)
 is "permissions are those of other new files" "$(stat -c %a modes)" 640
+(umask 022 && "$DEPCTL" export folded plain.dep -o modes)
+is "permissions of a file that is replaced are kept" "$(stat -c %a modes)" 640
+(trap '' XFSZ && ulimit -f 1 && "$DEPCTL" export callgrind plain.dep -o target) 2>err
+is "a file that cannot be written stays as it was" "$? $(sum target)" "1 $total"
 is "no temporary file is left" "$(ls -A | grep -c '^\.')" 0
 "$DEPCTL" export folded plain.dep | cmp -s - plain.folded
 is "standard output" "$?" 0

@@ -20,26 +20,34 @@ static int cannot(const char *path)
 	return 1;
 }
 
-/* Make the temporary file next to s->path, with the permissions that open() would give. */
-static int open_temporary(struct save *s)
+/* The permissions that open() would give. */
+static mode_t mode_of_new_file(void)
 {
-	const char *name = base_name(s->path);
 	mode_t mask = umask(0);
 
 	umask(mask);
+	return 0666 & ~mask;
+}
+
+/* Make the temporary file next to s->path. */
+static int open_temporary(struct save *s, mode_t mode)
+{
+	const char *name = base_name(s->path);
+
 	if (asprintf(&s->temporary, "%.*s.%s.XXXXXX", (int)(name - s->path), s->path, name) < 0) {
 		s->temporary = NULL;
 		errno = ENOMEM;
 		return cannot(s->path);
 	}
 	s->fd = mkostemp(s->temporary, O_CLOEXEC);
-	if (s->fd < 0 || fchmod(s->fd, 0666 & ~mask))
+	if (s->fd < 0 || fchmod(s->fd, mode))
 		return cannot(s->path);
 	return 0;
 }
 
 int save_begin(struct save *s, const char *path)
 {
+	mode_t mode = mode_of_new_file();
 	struct stat st;
 	int status = 1;
 
@@ -52,6 +60,7 @@ int save_begin(struct save *s, const char *path)
 			return s->fd < 0 ? cannot(path) : 0;
 		}
 		s->path = realpath(path, NULL);
+		mode = st.st_mode & 0777;
 	} else if (!lstat(path, &st)) {
 		warn("cannot write %s: it is a symbolic link to a file that does not exist", path);
 		return 1;
@@ -59,7 +68,7 @@ int save_begin(struct save *s, const char *path)
 		s->path = strdup(path);
 	}
 	if (s->path)
-		status = open_temporary(s);
+		status = open_temporary(s, mode);
 	else
 		cannot(path);
 	if (status)
