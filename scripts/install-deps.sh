@@ -73,6 +73,7 @@ fetch_speedscope() {
 	npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$out" \
 		speedscope@1.25.0 >/dev/null ||
 		echo "install-deps.sh: npm has no speedscope; the test of its schema is skipped" >&2
+	chown --reference="$out/../.." "$out/.."
 	chown -R --reference="$out/../.." "$out"
 }
 
