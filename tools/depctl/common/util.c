@@ -218,13 +218,16 @@ struct dep_store *open_store(const char *dir)
 
 const struct dep_process *process_of(struct dep_store *s, uint32_t serial)
 {
+	static size_t last;	/* an index, as in thread_of() */
 	const struct dep_process *p;
 	size_t i, n = dep_store_processes(s, &p);
 
-	for (i = 0; i < n; i++)
-		if (p[i].serial == serial)
-			return &p[i];
-	return NULL;
+	if (last < n && p[last].serial == serial)
+		return &p[last];
+	for (i = 0; i < n && p[i].serial != serial; i++)
+		;
+	last = i;
+	return i < n ? &p[i] : NULL;
 }
 
 const struct dep_thread *thread_of(struct dep_store *s, uint32_t serial)
