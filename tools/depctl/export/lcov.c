@@ -121,7 +121,7 @@ static void add_files(struct lcov *l, const bool *used)
 {
 	const struct lines_file *f;
 	const struct dep_module *m;
-	uint32_t image, n;
+	uint32_t image, n, number;
 	char key[8192];
 	size_t i;
 	int size;
@@ -134,7 +134,9 @@ static void add_files(struct lcov *l, const bool *used)
 		if (size < 0 || (size_t)size >= sizeof(key))
 			continue;
 		n = l->seen.n;
-		if (number_of(&l->seen, key, (size_t)size) != n)
+		number = number_of(&l->seen, key, (size_t)size);
+		l->failed |= number == NUMBERING_FULL;
+		if (number != n)
 			continue;
 		f = lines_file(&l->lines, image);
 		for (i = 0; i < f->n; i++)
