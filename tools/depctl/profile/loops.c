@@ -19,7 +19,7 @@
 
 #define NONE		UINT32_MAX
 #define PASSES_MAX	64u		/* for the dominators of one function */
-#define STEPS_MAX	(1u << 26)	/* for the bodies of the loops of one function */
+#define STEPS_MAX	(1u << 26)	/* for the dominators and loops of one function */
 
 struct arc {
 	uint32_t from, to;	/* blocks */
@@ -41,6 +41,7 @@ struct graph {
 	uint32_t *mark;		/* by block: the last loop that has it */
 	uint32_t *stack, *next;
 	uint32_t nmarks;
+	uint64_t steps;		/* in the function that is searched */
 };
 
 /* ---- the arcs ---- */
@@ -190,12 +191,12 @@ static uint32_t number_blocks(struct graph *g, uint32_t entry)
 	return n;
 }
 
-static uint32_t common(const struct graph *g, uint32_t a, uint32_t b)
+static uint32_t common(struct graph *g, uint32_t a, uint32_t b)
 {
-	while (a != b) {
-		while (a > b)
+	for (; a != b; g->steps++) {
+		if (a > b)
 			a = g->idom[a];
-		while (b > a)
+		else
 			b = g->idom[b];
 	}
 	return a;
@@ -220,6 +221,8 @@ static bool find_dominators(struct graph *g, uint32_t n)
 				if (p != NONE && g->idom[p] != NONE)
 					best = best == NONE ? p : common(g, best, p);
 			}
+			if (g->steps > STEPS_MAX)
+				return false;
 			changed |= best != g->idom[i];
 			g->idom[i] = best;
 		}
@@ -227,9 +230,9 @@ static bool find_dominators(struct graph *g, uint32_t n)
 	return !changed;
 }
 
-static bool dominates(const struct graph *g, uint32_t a, uint32_t b)
+static bool dominates(struct graph *g, uint32_t a, uint32_t b)
 {
-	while (b > a)
+	for (; b > a; g->steps++)
 		b = g->idom[b];
 	return a == b;
 }
@@ -264,7 +267,7 @@ static int add_loop(struct loops *l, const struct loop *loop)
 }
 
 /* Find the loop with header @header, if it is one. */
-static int find_loop(struct graph *g, struct loops *l, uint32_t header, uint32_t *steps)
+static int find_loop(struct graph *g, struct loops *l, uint32_t header)
 {
 	uint32_t depth = 0, at, k, p, number = g->number[header];
 	uint64_t back = 0;
@@ -273,6 +276,8 @@ static int find_loop(struct graph *g, struct loops *l, uint32_t header, uint32_t
 	g->mark[header] = ++g->nmarks;
 	for (k = g->first_in[header]; k < g->first_in[header + 1]; k++) {
 		p = g->in[k].from;
+		if (g->steps > STEPS_MAX)
+			return 0;
 		if (g->number[p] == NONE || !dominates(g, number, g->number[p]))
 			continue;
 		back += g->in[k].count;
@@ -293,7 +298,7 @@ static int find_loop(struct graph *g, struct loops *l, uint32_t header, uint32_t
 		loop.insns += block_insns(g, at);
 		for (k = g->first_in[at]; k < g->first_in[at + 1]; k++) {
 			p = g->in[k].from;
-			if (++*steps > STEPS_MAX)
+			if (++g->steps > STEPS_MAX)
 				return 0;
 			if (g->number[p] == NONE || g->mark[p] == g->nmarks)
 				continue;
@@ -306,13 +311,15 @@ static int find_loop(struct graph *g, struct loops *l, uint32_t header, uint32_t
 
 static int find_in_function(struct graph *g, struct loops *l, uint32_t entry)
 {
-	uint32_t n = number_blocks(g, entry), i, steps = 0;
-	bool found = find_dominators(g, n);
+	uint32_t n = number_blocks(g, entry), i;
+	bool found;
 	int err = 0;
 
-	for (i = 0; i < n && !err && found && steps <= STEPS_MAX; i++)
-		err = find_loop(g, l, g->order[i], &steps);
-	l->unsearched += !found || steps > STEPS_MAX;
+	g->steps = 0;
+	found = find_dominators(g, n);
+	for (i = 0; i < n && !err && found && g->steps <= STEPS_MAX; i++)
+		err = find_loop(g, l, g->order[i]);
+	l->unsearched += !found || g->steps > STEPS_MAX;
 	return err;
 }
 
