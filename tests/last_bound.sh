@@ -67,7 +67,8 @@ done
 
 # Mappings of code that is gone are dropped, too: each round has one.
 n=$("$DEPCTL" ls --modules map | grep -c /code)
-[ "$n" -gt 0 ] && [ "$n" -lt $((rounds / 4)) ] && pass "most mappings were dropped" || fail "$n mappings"
+[ "$n" -gt 0 ] && [ "$n" -lt $((rounds / 4)) ] && pass "most mappings were dropped" ||
+	fail "$n mappings"
 
 # ---- a process that forks: what a child has stays, and is found ----
 cat >forks.c <<'END'

@@ -5,9 +5,9 @@
  * Batches may be shared with snapshots, so they are never changed: what is left of a process is
  * copied to new batches. The order of a process's descriptors stays.
  *
- * Mappings are replayed in their order. One is useless if it ended as a whole before the process's
- * oldest chunk in the window began (dep_fate.oldest), and was not there at a fork. What has ended it
- * is useless if it has ended only such mappings.
+ * Mappings are replayed in their order. One is useless if it ended as a whole before the oldest
+ * chunk of its process in the window began (dep_fate.oldest), and was not there at a fork. What has
+ * ended it is useless if it has ended only such mappings.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -30,8 +30,8 @@
  * struct dep_activation - an activation
  * @slot: rsp at its entry; if that is not known, the ordinal of the call in its segment
  * @frame: frame pointer that it set; 0: none, or not known
- * @seg: 0: @slot is known; DEP_SEG_NONE: it cannot be learned; otherwise 1 + index of the segment in
- *	the store
+ * @seg: 0: @slot is known; DEP_SEG_NONE: it cannot be learned; otherwise 1 + index of the segment
+ *	in the store
  */
 struct dep_activation {
 	u64 ret, slot, frame;

@@ -256,7 +256,8 @@ static int take_rows(const struct rows *r, struct page_times *s)
 				.bucket = KEY_BUCKET(r->slot[i].key),
 				.node = KEY_NODE(r->slot[i].key), .insns = r->slot[i].insns };
 	qsort(s->row, s->nrows, sizeof(*s->row), by_key);
-	s->bucket_ns = s->bucket_ns > UINT64_MAX >> r->shift ? UINT64_MAX : s->bucket_ns << r->shift;
+	s->bucket_ns = s->bucket_ns > UINT64_MAX >> r->shift ?
+		       UINT64_MAX : s->bucket_ns << r->shift;
 	s->nbuckets = PAGE_BUCKETS >> r->shift;
 	return 0;
 }

@@ -68,7 +68,7 @@ void profile_close(struct profile_view *v);
 /** profile_reasons() - why the profile is incomplete */
 void profile_reasons(const struct profile_view *v, struct reasons *r);
 
-/** profile_status() - exit status: EXIT_FAILURE if recorded data is missing, damaged or not counted */
+/** profile_status() - exit status: EXIT_FAILURE if data is missing, damaged or not counted */
 int profile_status(const struct profile_view *v);
 
 /** profile_matches() - does function @i match --function?  @i may be NO_FUNCTION */
