@@ -250,8 +250,11 @@ int sync_image_begin(struct sync_thread *t)
 		err = race_thread_begin(m->process->detector, RACE_NO_THREAD, &t->index);
 	if (!k && !err && m->grouped)
 		err = replaces(t);
-	/* The creation of this thread was not recorded: order it with all threads of the image. */
-	if (!k && !err && m->multi)
+	/*
+	 * The creation of this thread was not recorded: order it with all threads of the image, those
+	 * that have ended included.
+	 */
+	if (!k && !err && m->seen > 1)
 		err = sync_barrier_all(t, true);
 	if (k)
 		free_fork(k);

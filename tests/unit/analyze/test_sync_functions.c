@@ -127,8 +127,14 @@ static void inside(void **state)
 /* In a missing window of a thread, other threads may have been created and joined. */
 static void behind_gaps(void **state)
 {
+	struct dep_thread all[] = {
+		{ .serial = 1, .tid = 10, .process = 1 }, { .serial = 2, .tid = 11, .process = 1 },
+		{ .serial = 3, .tid = 12, .process = 1 },
+	};
+	struct dep_store store = { .model.threads = { all, 3, 3 } };
 	struct sync_thread *third;
 	struct two t;
+	u32 i;
 
 	(void)state;
 	/* it continues after all ended threads.. */
@@ -150,6 +156,16 @@ static void behind_gaps(void **state)
 	access_it(t.first, BLOCK, DEP_WRITE);
 	access_it(third, BLOCK, DEP_WRITE);
 	end(&t, 1);
+	/* Even if no two of them were there at once. */
+	memset(&t, 0, sizeof(t));
+	t.sync.options = &t.options;
+	t.sync.words = &t.words;
+	t.sync.store = &store;
+	for (i = 0; i < 3; i++) {
+		access_it(sync_thread_of(&t.sync, &all[i]), LOCK, DEP_WRITE);
+		assert_int_equal(sync_end(&t.sync, &all[i]), 0);
+	}
+	end(&t, 0);
 }
 
 /*
