@@ -338,7 +338,7 @@ static int try(struct result *r, struct dep_why *why)
 	/* Until it changes the process, it may be killed: see stop.c. */
 	r->err = -EAGAIN;
 	snprintf(r->why.text, sizeof(r->why.text),
-		 "The tracer that should attach to process %d was killed.", r->pid);
+		 "The tracer that should attach to process %d was killed; try again.", r->pid);
 	err = tracer_run(run_take, r, 0, why);
 	return err || !r->err ? err : dep_inject_error(why, -r->err, "%s", r->why.text);
 }
