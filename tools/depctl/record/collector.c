@@ -282,14 +282,6 @@ static int prepare(struct record *r)
 	return 0;
 }
 
-/* Is the store to be kept?  Yes if it is not known how the command ended. */
-static bool is_wanted(const struct record *r)
-{
-	if (r->o.keep_if == KEEP_ALWAYS || r->native || !WIFEXITED(r->status))
-		return true;
-	return r->o.keep_if == KEEP_FAILURE && WEXITSTATUS(r->status);
-}
-
 /* With --last: the reason why the store is kept. */
 static void give_reason(struct record *r)
 {
@@ -320,7 +312,7 @@ static int finish(struct record *r)
 		snapshots_end(&r->snapshots);
 		give_reason(r);
 	}
-	r->removed = r->made && !is_wanted(r);
+	r->removed = r->made && !r->native && !dep_keep_if_met(r->o.keep_if, r->status);
 	if (r->removed)
 		dep_collector_drop_last(r->collector);
 	dep_collector_finish(r->collector, &r->ending, &r->result);

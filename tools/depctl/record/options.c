@@ -127,7 +127,7 @@ static void check_options(struct record_options *o, struct argp_state *state)
 	if (o->keep_if && (o->races || o->socket || o->flags & ADEPT_S_NO_RECORD))
 		argp_error(state, "--keep-if is for a store that depctl itself makes: it excludes "
 			   "--races, --socket and --no-record");
-	o->alone |= o->keep_if != KEEP_ALWAYS;
+	o->alone |= o->keep_if != DEP_KEEP_IF_ALWAYS;
 	if (!o->races && o->how.first)
 		argp_error(state, "--%s needs --races", o->how.first);
 }
@@ -160,11 +160,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_KEEP_IF:
 		if (!strcmp(arg, "always"))
-			o->keep_if = KEEP_ALWAYS;
+			o->keep_if = DEP_KEEP_IF_ALWAYS;
 		else if (!strcmp(arg, "failure"))
-			o->keep_if = KEEP_FAILURE;
+			o->keep_if = DEP_KEEP_IF_FAILURE;
 		else if (!strcmp(arg, "crash"))
-			o->keep_if = KEEP_CRASH;
+			o->keep_if = DEP_KEEP_IF_CRASH;
 		else
 			argp_error(state, "--keep-if must be always, failure or crash, not '%s'",
 				   arg);

@@ -12,6 +12,7 @@
 #include <dep/store.h>
 
 #include "libdep/attach/attach.h"
+#include "libdep/collect/keep_if.h"
 #include "tools/depctl/races/races.h"
 
 #define PERF_EVENTS	4u
@@ -26,8 +27,7 @@ struct record_options {
 	uint64_t last_bytes;	/* keep only the newest chunks, of so many bytes; 0: keep all */
 	uint64_t last_ns;	/* with @last_bytes: and not older than this; 0: no limit */
 	bool last_default;	/* @last_bytes was not given; depd has a default of its own */
-	/* keep the store always, or only if the command fails (or is killed), or is killed */
-	enum keep_if { KEEP_ALWAYS, KEEP_FAILURE, KEEP_CRASH } keep_if;
+	enum dep_keep_if keep_if;
 	uint32_t snapshots;	/* with @last_bytes: most snapshots of triggers; 0: the default */
 	struct adept_triggers triggers;	/* --on-call and --on-slow */
 	uint32_t ntriggers;

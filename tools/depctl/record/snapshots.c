@@ -29,6 +29,7 @@ void snapshots_begin(struct snapshots *s, const struct dep_session *session)
 
 	s->for_client = -1;
 	s->number = 1;
+	s->triggers.most = s->o->snapshots;
 	s->listening[0] = snapshot_listen("session", session->dev, session->ino);
 	s->listening[1] = stat(s->dir, &st) ? -errno :
 			  snapshot_listen("store", st.st_dev, st.st_ino);
@@ -40,14 +41,7 @@ void snapshots_begin(struct snapshots *s, const struct dep_session *session)
 
 void snapshots_trigger(struct snapshots *s, const struct dep_kept *kept)
 {
-	if (s->npending == SNAPSHOT_PENDING ||
-	    s->triggered + s->npending >= s->o->snapshots) {
-		s->skipped++;
-		return;
-	}
-	s->pending[s->npending] = *kept;
-	s->pending[s->npending].at_ns = clock_ns(CLOCK_MONOTONIC);
-	s->pending[s->npending++].realtime_ns = clock_ns(CLOCK_REALTIME);
+	dep_trigger_put(&s->triggers, kept);
 }
 
 /* ---- clients ---- */
@@ -210,16 +204,12 @@ static void serve_trigger(struct snapshots *s)
 
 	s->for_client = -1;
 	if (!err)
-		err = begin(s, &s->pending[0]);
+		err = begin(s, dep_trigger_first(&s->triggers));
 	if (err == -EAGAIN)
 		return;
-	if (err) {
+	if (err)
 		warn("no snapshot could be made: %s", strerror(-err));
-		s->skipped++;
-	} else {
-		s->triggered++;
-	}
-	memmove(&s->pending[0], &s->pending[1], --s->npending * sizeof(s->pending[0]));
+	dep_trigger_drop(&s->triggers, !err);
 }
 
 static void report(struct snapshots *s, const struct dep_save_result *r)
@@ -232,7 +222,7 @@ static void report(struct snapshots *s, const struct dep_save_result *r)
 	else if (!s->o->quiet)
 		warn("snapshot %s, %s: %s", s->path, human_size(r->raw_bytes, size), reason);
 	if (r->err && s->kept.reason != DEP_KEEP_ASKED)
-		s->skipped++;
+		s->triggers.skipped++;
 }
 
 static void respond(struct snapshots *s, const struct dep_save_result *result)
@@ -270,7 +260,7 @@ void snapshots_tick(struct snapshots *s)
 	client = next_client(s);
 	if (client >= 0)
 		serve_client(s, client);
-	else if (s->npending)
+	else if (s->triggers.n)
 		serve_trigger(s);
 }
 
@@ -279,7 +269,7 @@ void snapshots_end(struct snapshots *s)
 	const struct timespec pause = { .tv_nsec = 2000000 };
 	int i;
 
-	while (s->busy || s->npending) {
+	while (s->busy || s->triggers.n) {
 		snapshots_tick(s);
 		nanosleep(&pause, NULL);
 	}
@@ -288,8 +278,9 @@ void snapshots_end(struct snapshots *s)
 			close(s->listening[i]);
 	while (s->nclients)
 		drop_client(s, 0);
-	if (s->skipped)
+	if (s->triggers.skipped)
 		dep_collector_message(s->collector, "%llu triggers made no snapshot "
-				      "(--snapshots=%u)", (unsigned long long)s->skipped,
+				      "(--snapshots=%u)",
+				      (unsigned long long)s->triggers.skipped,
 				      s->o->snapshots);
 }

@@ -4,11 +4,11 @@
 #define DEPCTL_RECORD_SNAPSHOTS_H
 
 #include "libdep/collect/collect.h"
+#include "libdep/collect/trigger_queue.h"
 #include "record.h"
 #include "snapshot_socket.h"
 
 #define SNAPSHOT_CLIENTS 16u
-#define SNAPSHOT_PENDING 8u	/* most reasons that wait for the snapshot before them */
 
 /** struct snapshots - state of the snapshots of a collector */
 struct snapshots {
@@ -24,14 +24,11 @@ struct snapshots {
 		struct snapshot_request request;
 	} client[SNAPSHOT_CLIENTS];
 	uint32_t nclients;
-	struct dep_kept pending[SNAPSHOT_PENDING];	/* reasons of triggers */
-	uint32_t npending;
+	struct dep_trigger_queue triggers;
 	bool busy;			/* a snapshot is being made, as follows */
 	int for_client;			/* descriptor of the client that waits for it; -1: none */
 	struct dep_kept kept;
 	char path[PATH_MAX];
-	uint32_t triggered;		/* snapshots made for triggers */
-	uint64_t skipped;		/* triggers for which none was made */
 	uint32_t number;		/* next number of a name */
 	uint64_t looked_ns;
 };
