@@ -275,12 +275,14 @@ $(B)/tests/write_page: $(call unit_obj,write_page) $(page_obj)
 # The parts of depd that need no program to record.
 daemon_obj = $(patsubst %,$(B)/host/daemon/%.o,$(1))
 control_obj := $(call daemon_obj,$(addprefix base/,loop strbuf status) \
-	       $(addprefix control/,json_scan request client dispatch response control) \
+	       $(addprefix control/,json_scan request request_triggers client dispatch response \
+	       control) \
 	       metrics/metrics_socket metrics/metrics_text) \
-	       $(B)/host/libdep/format/file/close_cause.o
+	       $(addprefix $(B)/host/libdep/format/file/,close_cause.o keep_reason.o)
 $(B)/tests/test_loop: $(call unit_obj,test_loop) $(call daemon_obj,base/loop)
 $(B)/tests/test_request: $(call unit_obj,test_request) \
-		       $(call daemon_obj,control/request control/json_scan)
+		       $(call daemon_obj,control/request control/request_triggers \
+		       control/json_scan)
 $(B)/tests/test_control: $(call unit_obj,test_control test_control_sessions fake_core \
 			fake_client) $(control_obj)
 $(B)/tests/test_metrics: $(call unit_obj,test_metrics fake_core fake_client) $(control_obj)

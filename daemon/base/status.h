@@ -62,6 +62,12 @@ struct session_info {
 	 */
 	uint64_t last_max_bytes, last_max_ns, last_bytes, last_descriptors;
 	uint64_t last_dropped, last_kept_ns;
+	/* snapshots that are stored, triggers that made none, and the newest snapshot (or NULL) */
+	uint32_t snapshots;
+	uint64_t skipped_triggers;
+	const char *newest_snapshot;
+	struct dep_kept newest_kept;	/* why that was stored */
+	bool removed;		/* the store was removed, because the command ended well */
 	int exit_status;	/* status of the first process, see wait(2); -1: unknown */
 	struct dep_loss loss;	/* data lost so far */
 };

@@ -69,6 +69,8 @@ struct control_ops {
 	 * its result, which the caller closes, *store the path of its store */
 	int (*snapshot)(void *arg, const struct peer *peer, const struct request *r, int *fd,
 			const char **store, char *why);
+	/** @trigger: ask for a snapshot because of an event that the client has counted */
+	int (*trigger)(void *arg, const struct peer *peer, const struct request *r, char *why);
 	int (*launched)(void *arg, const struct peer *peer, const struct request *r, char *why);
 	int (*ended)(void *arg, const struct peer *peer, const struct request *r, char *why);
 	int (*stop)(void *arg, const struct peer *peer, const struct request *r, char *why);

@@ -355,6 +355,8 @@ static int handle_plain(struct client *cl, const struct request *r, char *why)
 		return ops->launched(ops->arg, &cl->peer, r, why);
 	case REQUEST_ENDED:
 		return ops->ended(ops->arg, &cl->peer, r, why);
+	case REQUEST_TRIGGER:
+		return ops->trigger(ops->arg, &cl->peer, r, why);
 	case REQUEST_STOP:
 		return ops->stop(ops->arg, &cl->peer, r, why);
 	case REQUEST_RELOAD:

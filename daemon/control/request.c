@@ -14,6 +14,7 @@
 #include "libdep/collect/collect.h"
 #include "json_scan.h"
 #include "request.h"
+#include "request_triggers.h"
 
 /* Largest whole number that cJSON stores exactly, since it uses double. */
 #define WHOLE_MAX	((1ull << 53) - 1)
@@ -22,7 +23,7 @@
 enum kind {
 	KIND_KNOWN,		/* fields v and op, which take_op() has checked */
 	KIND_U32, KIND_U64, KIND_INT, KIND_BOOL, KIND_FLAG, KIND_PATH, KIND_TEXT, KIND_ARGV,
-	KIND_TRANSPORT, KIND_GROUP, KIND_OPTIONS,
+	KIND_TRANSPORT, KIND_GROUP, KIND_OPTIONS, KIND_TRIGGERS, KIND_TRIGGER_FILE, KIND_KEEP_IF,
 };
 
 /** struct field - a field of a request, or of its object "options" */
@@ -45,7 +46,8 @@ struct parse {
 
 #define AT(member)	offsetof(struct request, member)
 #define OP(name)	(1u << REQUEST_##name)
-#define WITH_SESSION	(OP(LAUNCHED) | OP(ENDED) | OP(WATCH) | OP(FOLLOW) | OP(STOP))
+#define WITH_SESSION	(OP(LAUNCHED) | OP(ENDED) | OP(WATCH) | OP(FOLLOW) | OP(STOP) | \
+			 OP(TRIGGER))
 #define ALL		((1u << REQUEST_OPS) - 1)
 
 static const struct field fields[] = {
@@ -66,6 +68,8 @@ static const struct field fields[] = {
 	{ "stop_ns", KIND_U64, AT(stop_ns), 0, WHOLE_MAX, OP(LAUNCHED), 0 },
 	{ "threads", KIND_U32, AT(threads), 0, PID_MAX, OP(LAUNCHED), 0 },
 	{ "status", KIND_INT, AT(status), 0, 0xffff, OP(ENDED), OP(ENDED) },
+	{ "event", KIND_TEXT, AT(event), 0, REQUEST_EVENT_MAX, OP(TRIGGER), OP(TRIGGER) },
+	{ "count", KIND_U64, AT(count), 1, WHOLE_MAX, OP(TRIGGER), OP(TRIGGER) },
 	{ 0 }
 };
 
@@ -88,6 +92,10 @@ static const struct field options[] = {
 	{ "max_size", KIND_U64, AT(max_size), 1, WHOLE_MAX, ALL, 0 },
 	{ "last_bytes", KIND_U64, AT(last_bytes), DEP_RING_MIN, WHOLE_MAX, ALL, 0 },
 	{ "last_ns", KIND_U64, AT(last_ns), 1, WHOLE_MAX, ALL, 0 },
+	{ "triggers", KIND_TRIGGERS, 0, 0, 0, ALL, 0 },
+	{ "trigger_file", KIND_TRIGGER_FILE, 0, 0, 0, ALL, 0 },
+	{ "snapshots", KIND_U32, AT(snapshots), 1, REQUEST_SNAPSHOTS_MAX, ALL, 0 },
+	{ "keep_if", KIND_KEEP_IF, 0, 0, 0, ALL, 0 },
 	{ "level", KIND_INT, AT(level), 1, 19, ALL, 0 },
 	{ "aslr", KIND_BOOL, AT(aslr), 0, 0, ALL, 0 },
 	{ "transport", KIND_TRANSPORT, 0, 0, 0, ALL, 0 },
@@ -102,6 +110,7 @@ static const char *const op_names[REQUEST_OPS] = {
 	[REQUEST_FOLLOW] = "follow", [REQUEST_OPEN] = "open",
 	[REQUEST_POLICY] = "policy", [REQUEST_RELOAD] = "reload",
 	[REQUEST_USERS] = "users", [REQUEST_SNAPSHOT] = "snapshot",
+	[REQUEST_TRIGGER] = "trigger",
 };
 
 const char *request_op_name(enum request_op op)
@@ -194,6 +203,23 @@ static int take_transport(struct parse *p, const struct field *f, const cJSON *v
 	return 0;
 }
 
+static int take_keep_if(struct parse *p, const struct field *f, const cJSON *v)
+{
+	static const char *const names[DEP_KEEP_IFS] = {
+		[DEP_KEEP_IF_ALWAYS] = "always", [DEP_KEEP_IF_FAILURE] = "failure",
+		[DEP_KEEP_IF_CRASH] = "crash",
+	};
+	int i;
+
+	for (i = 0; cJSON_IsString(v) && i < DEP_KEEP_IFS; i++) {
+		if (strcmp(v->valuestring, names[i]))
+			continue;
+		p->r->keep_if = (enum dep_keep_if)i;
+		return 0;
+	}
+	return expected(p, f, "\"always\", \"failure\" or \"crash\"");
+}
+
 static int take_object(struct parse *p, const struct field *list, const cJSON *o, const char *of);
 
 static int take(struct parse *p, const struct field *f, const cJSON *v)
@@ -239,6 +265,12 @@ static int take(struct parse *p, const struct field *f, const cJSON *v)
 		return take_argv(p, f, v);
 	case KIND_TRANSPORT:
 		return take_transport(p, f, v);
+	case KIND_KEEP_IF:
+		return take_keep_if(p, f, v);
+	case KIND_TRIGGERS:
+		return request_take_triggers(&p->r->triggers, v, p->why, p->why_size);
+	case KIND_TRIGGER_FILE:
+		return request_take_trigger_file(&p->r->triggers, v, p->why, p->why_size);
 	case KIND_OPTIONS:
 		if (!cJSON_IsObject(v))
 			return expected(p, f, "an object");
@@ -317,7 +349,25 @@ static int take_op(struct parse *p, const cJSON *o)
 		}
 	}
 	return refuse(p, -EINVAL, "the field op must be one of status, sessions, record, launched, "
-		      "ended, watch, follow, open, stop, snapshot, policy, reload and users");
+		      "ended, watch, follow, open, stop, snapshot, trigger, policy, reload and "
+		      "users");
+}
+
+/* Check what makes snapshots: it needs a window, and offsets need the file that they are of. */
+static int check_triggers(struct parse *p)
+{
+	struct request *r = p->r;
+	bool some = *r->triggers.of[0].glob;
+
+	if (!r->last_bytes && (some || r->triggers.inode || r->snapshots))
+		return refuse(p, -EINVAL, "triggers, trigger_file and snapshots need last_bytes or "
+			      "last_ns");
+	if (!r->triggers.nplaces != !r->triggers.inode)
+		return refuse(p, -EINVAL, "trigger_file and the offsets of triggers need each "
+			      "other");
+	if (r->last_bytes && !r->snapshots)
+		r->snapshots = REQUEST_SNAPSHOTS;
+	return 0;
 }
 
 /* Check what a window excludes: it is in memory, has chunks of shared memory, and a store. */
@@ -329,7 +379,7 @@ static int check_last(struct parse *p)
 	if (r->last_ns && !r->last_bytes)
 		r->last_bytes = REQUEST_LAST;
 	if (!r->last_bytes)
-		return 0;
+		return check_triggers(p);
 	if (r->max_size || !r->store || r->flags & (ADEPT_S_NULL | ADEPT_S_NO_RECORD) ||
 	    r->transport == REQUEST_KMOD)
 		return refuse(p, -EINVAL, "last_bytes needs a store, and excludes max_size, null, "
@@ -337,7 +387,7 @@ static int check_last(struct parse *p)
 	if (r->last_bytes < ring)
 		return refuse(p, -EINVAL, "last_bytes is less than the ring of one thread, which "
 			      "has %llu bytes", (unsigned long long)ring);
-	return 0;
+	return check_triggers(p);
 }
 
 static int check_record(struct parse *p)
@@ -357,7 +407,16 @@ static int check_record(struct parse *p)
 			      "'no_record' or 'null'");
 	if (r->shared && !r->store)
 		return refuse(p, -EINVAL, "the field share needs a store");
+	if (r->keep_if != DEP_KEEP_IF_ALWAYS && (!r->store || r->attach))
+		return refuse(p, -EINVAL, "keep_if needs a store, and a command whose end the "
+			      "client sees: it excludes attach");
 	return check_last(p);
+}
+
+/* The name goes into the store, so it has nothing that a terminal would not print. */
+static bool is_event(const char *s)
+{
+	return *s && !s[strspn(s, "abcdefghijklmnopqrstuvwxyz-")];
 }
 
 /* Check conditions that concern several fields. */
@@ -373,6 +432,8 @@ static int check_whole(struct parse *p)
 	if ((r->op == REQUEST_OPEN || r->op == REQUEST_SNAPSHOT) && !r->session == !r->pid)
 		return refuse(p, -EINVAL, "%s needs either the field session or the field pid",
 			      request_op_name(r->op));
+	if (r->op == REQUEST_TRIGGER && !is_event(r->event))
+		return refuse(p, -EINVAL, "the field event must be a name of small letters and -");
 	return r->op == REQUEST_RECORD ? check_record(p) : 0;
 }
 
@@ -422,5 +483,6 @@ void request_free(struct request *r)
 	free(r->cwd);
 	free(r->store);
 	free(r->why);
+	free(r->event);
 	*r = (struct request){ 0 };
 }

@@ -10,11 +10,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "libdep/abi/session_file.h"
+#include "libdep/collect/keep_if.h"
+
 #define DEPD_PROTOCOL	1
 #define DEPD_LINE_MAX	(256u << 10)	/* limit of a request in bytes, with newline */
 #define REQUEST_ARGC_MAX 16384
 #define REQUEST_WHY_MAX	1024		/* limit of request.why in bytes, with NUL */
 #define REQUEST_LAST	(256ull << 20)	/* request.last_bytes if only last_ns is given */
+#define REQUEST_EVENT_MAX	64u	/* limit of request.event in bytes, with NUL */
+/* request.snapshots: limit, and the number if none is given */
+#define REQUEST_SNAPSHOTS_MAX	1000000u
+#define REQUEST_SNAPSHOTS	10u
 
 enum request_op {
 	REQUEST_STATUS,		/* status of depd */
@@ -27,6 +34,7 @@ enum request_op {
 	REQUEST_OPEN,		/* send the session file, so that the client can detach */
 	REQUEST_STOP,		/* stop recording; the programs continue */
 	REQUEST_SNAPSHOT,	/* store what a session with last_bytes has; it goes on */
+	REQUEST_TRIGGER,	/* the same for an event that the client has counted */
 	REQUEST_POLICY,		/* list the rules and their counters */
 	REQUEST_RELOAD,		/* read the configuration again */
 	REQUEST_USERS,		/* list the accounts of users; root's depd only */
@@ -39,8 +47,8 @@ enum request_transport { REQUEST_AUTO, REQUEST_KMOD, REQUEST_SHM };
 struct request {
 	enum request_op op;
 	/*
-	 * session id, for LAUNCHED, ENDED, WATCH, FOLLOW, STOP, and for OPEN and SNAPSHOT if @pid
-	 * is 0
+	 * session id, for LAUNCHED, ENDED, WATCH, FOLLOW, STOP, TRIGGER, and for OPEN and SNAPSHOT
+	 * if @pid is 0
 	 */
 	uint32_t session;
 	/* RECORD */
@@ -54,6 +62,10 @@ struct request {
 	uint64_t ring_size, max_size;
 	/* keep only the newest part of this size, and of this age if not 0; 0: keep all */
 	uint64_t last_bytes, last_ns;
+	/* with @last_bytes: functions whose calls make snapshots; most snapshots for triggers */
+	struct adept_triggers triggers;
+	uint32_t snapshots;
+	enum dep_keep_if keep_if;	/* how the first process must end for the store to stay */
 	int level;		/* compression level; 0: default */
 	bool aslr;		/* keep address space randomisation enabled */
 	enum request_transport transport;
@@ -71,6 +83,9 @@ struct request {
 	uint32_t threads;
 	/* ENDED */
 	int status;		/* exit status as from wait(2) */
+	/* TRIGGER */
+	char *event;		/* name of what was counted */
+	uint64_t count;
 };
 
 /**

@@ -105,6 +105,23 @@ static void put_attach(struct strbuf *t, const struct session_info *s)
 	strbuf_close(t, '}');
 }
 
+static void put_newest(struct strbuf *t, const struct session_info *s)
+{
+	const struct dep_kept *k = &s->newest_kept;
+
+	if (!s->newest_snapshot) {
+		strbuf_string(t, "newest", NULL);
+		return;
+	}
+	strbuf_open(t, "newest", '{');
+	strbuf_string(t, "store", s->newest_snapshot);
+	strbuf_string(t, "reason", dep_keep_name(k->reason));
+	strbuf_string(t, "what", k->what);
+	strbuf_u64(t, "value", k->value);
+	strbuf_u64(t, "tid", k->tid);
+	strbuf_close(t, '}');
+}
+
 static void put_last(struct strbuf *t, const struct session_info *s)
 {
 	if (!s->last_max_bytes) {
@@ -118,6 +135,9 @@ static void put_last(struct strbuf *t, const struct session_info *s)
 	strbuf_u64(t, "descriptor_bytes", s->last_descriptors);
 	strbuf_u64(t, "dropped_bytes", s->last_dropped);
 	strbuf_u64(t, "kept_ns", s->last_kept_ns);
+	strbuf_u64(t, "snapshot_count", s->snapshots);
+	strbuf_u64(t, "skipped_triggers", s->skipped_triggers);
+	put_newest(t, s);
 	strbuf_close(t, '}');
 }
 
@@ -143,6 +163,7 @@ void response_session(struct strbuf *t, const char *key, const struct session_in
 	strbuf_string(t, "transport", s->transport);
 	strbuf_string(t, "error", s->error);
 	strbuf_bool(t, "is_adopted", s->adopted);
+	strbuf_bool(t, "is_removed", s->removed);
 	put_attach(t, s);
 	put_last(t, s);
 	put_time(t, "start_realtime_ns", s->start_realtime_ns);

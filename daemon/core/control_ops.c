@@ -172,6 +172,7 @@ static int record(void *arg, const struct peer *peer, const struct request *r, u
 		.argv = r->argv, .argc = r->argc, .cwd = r->cwd, .store = r->store,
 		.flags = r->flags, .ring_size = r->ring_size, .max_size = r->max_size,
 		.last_bytes = r->last_bytes, .last_ns = r->last_ns,
+		.triggers = &r->triggers, .snapshots = r->snapshots, .keep_if = r->keep_if,
 		.level = r->level, .aslr = r->aslr, .attach = r->attach,
 		/* The module's rings were never tested with an attach. */
 		.transport = r->attach ? REQUEST_SHM : r->transport,
@@ -309,6 +310,19 @@ static int snapshot(void *arg, const struct peer *peer, const struct request *r,
 	return ret ? ret : snapshot_ask(s, r->store, fd, store, why);
 }
 
+/* What a client with the rights to ask for a snapshot has counted. */
+static int trigger(void *arg, const struct peer *peer, const struct request *r, char *why)
+{
+	struct dep_kept kept = { .reason = DEP_KEEP_PERF, .value = r->count };
+	struct session *s;
+	int ret = session_to_control(arg, peer, r, &s, why);
+
+	if (ret)
+		return ret;
+	snprintf(kept.what, sizeof(kept.what), "%s", r->event);
+	return snapshot_trigger(s, &kept, why);
+}
+
 static int launched(void *arg, const struct peer *peer, const struct request *r, char *why)
 {
 	struct session *s = own_session(arg, peer, r->session, why);
@@ -388,6 +402,7 @@ struct control_ops ops_of(struct depd *d)
 		.info = info, .session = nth_session, .account = account,
 		.find = find, .record = record,
 		.follow = follow, .open = open_session, .snapshot = snapshot,
+		.trigger = trigger,
 		.launched = launched, .ended = ended, .stop = stop, .reload = reload,
 		.policy_text = policy_text, .gone = gone, .arg = d,
 	};

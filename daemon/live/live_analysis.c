@@ -274,6 +274,9 @@ void live_analysis_begin(struct session *s)
 
 	if (!c->races || !*s->store || s->flags & (ADEPT_S_NULL | ADEPT_S_NO_RECORD))
 		return;
+	/* A store that may be removed at the end must have no reader that writes a report to it. */
+	if (s->keep_if != DEP_KEEP_IF_ALWAYS)
+		return;
 	if (s->d->nanalyses >= c->races) {
 		log_msg(LOG_NOTICE, s->id, "no race detection: it runs for %u sessions already",
 			s->d->nanalyses);

@@ -150,6 +150,10 @@ static void expect_client(struct session *s)
 	loop_timer_set(s->d->loop, &late->timer, STATUS_NS, 0);
 }
 
+/*
+ * Adopt a session.  Return: 0; -ECANCELED: its creation was not complete; -EALREADY: its store is
+ * closed, or its removal (--keep-if) has begun; or another negative errno.
+ */
 static int adopt(struct session *s, int fd)
 {
 	struct dep_session_saved saved;
@@ -162,9 +166,9 @@ static int adopt(struct session *s, int fd)
 		close(fd);
 		return ret;
 	}
-	if (!s->begun) {
+	if (!s->begun || s->removed) {
 		close(fd);
-		return -ECANCELED;
+		return s->begun ? -EALREADY : -ECANCELED;
 	}
 	ret = adopt_ring(s, fd, &saved);
 	/* What the window had is lost, with the descriptions of code that would still be needed. */
@@ -245,7 +249,8 @@ static void adopt_one(struct depd *d, uint32_t id, int fd)
 		return;
 	}
 	if (ret == -EALREADY) {
-		close_store(s);
+		if (!s->removed)
+			close_store(s);
 		session_teardown_adopted(s);
 		return;
 	}
@@ -288,7 +293,7 @@ static void close_lost_one(struct depd *d, uint32_t id)
 			undo(s);
 			return;
 		}
-		if (close_store(s) == -EALREADY) {
+		if (s->removed || close_store(s) == -EALREADY) {
 			session_teardown_adopted(s);
 			return;
 		}

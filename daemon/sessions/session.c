@@ -148,6 +148,7 @@ static int fill_in(struct session *s, const struct session_config *w)
 	s->max_size = w->max_size;
 	s->last_bytes = w->last_bytes;
 	s->last_ns = w->last_ns;
+	s->keep_if = w->keep_if;
 	s->level = w->level;
 	s->attached = w->attach;
 	s->has_client = !w->rule && !w->attach;
@@ -176,6 +177,8 @@ static int make_ring(struct session *s, const struct session_config *w, char *wh
 		return refuse(ret, why, "cannot create the rings in shared memory");
 	if (w->last_bytes)
 		dep_session_tell_removed(&s->ring);
+	if (w->last_bytes && w->triggers)
+		dep_session_watch(&s->ring, w->triggers);
 	s->flags = s->ring.layout.flags;
 	return 0;
 }
@@ -383,6 +386,7 @@ void session_launched(struct session *s, pid_t pid, bool native, bool privileged
 	if (s->launched)
 		return;
 	s->launched = true;
+	s->native = native;
 	s->pid = pid;
 	if (native) {
 		s->before.loss.native_images++;

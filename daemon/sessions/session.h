@@ -27,6 +27,10 @@ struct session_config {
 	uint64_t ring_size, max_size;
 	/* keep only the newest part of this size, and of this age if not 0; 0: keep all */
 	uint64_t last_bytes, last_ns;
+	/* with @last_bytes: functions whose calls make snapshots, or NULL */
+	const struct adept_triggers *triggers;
+	uint32_t snapshots;	/* most snapshots that triggers make; 0: none */
+	enum dep_keep_if keep_if;	/* how the first process must end for the store to stay */
 	int level;
 	bool aslr;
 	bool attach;		/* the client attaches to a running process */

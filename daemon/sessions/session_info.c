@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session_info.h"
+#include "snapshot.h"
 
 struct session *session_find(struct depd *d, uint32_t id)
 {
@@ -57,8 +58,9 @@ void session_info(struct session *s, struct session_info *out)
 		.last_max_bytes = s->last_bytes, .last_max_ns = s->last_ns,
 		.last_bytes = s->last.last_bytes, .last_descriptors = s->last.last_descriptors,
 		.last_dropped = s->last.last_dropped,
-		.last_kept_ns = s->last_kept_ns,
+		.last_kept_ns = s->last_kept_ns, .removed = s->removed,
 	};
+	snapshot_info(s, out);
 	if (s->state == SESSION_ENDED)
 		return;
 	session_loss(s, &out->loss);

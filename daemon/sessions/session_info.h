@@ -35,6 +35,7 @@ struct session {
 	uint32_t flags;
 	uint64_t max_size;
 	uint64_t last_bytes, last_ns;	/* as in struct session_config */
+	enum dep_keep_if keep_if;	/* as in struct session_config */
 	int level;
 	uint64_t start_ns, start_realtime_ns;
 
@@ -63,12 +64,14 @@ struct session {
 	uint32_t stop_threads;
 	bool exit_reported;		/* the exit status has been reported */
 	bool launched;
+	bool native;		/* the first process runs unrecorded */
+	bool removed;		/* the store is being removed, or was: @keep_if */
 	bool begun;		/* creation is complete; clients can know the session */
 	bool adopted;
 	bool traced;		/* registered with the tracer */
 	bool warned_failed;
 	/* teardown step in state ENDING */
-	enum { END_LEAVE, END_DRAIN, END_LAST, END_CLOSE } end;
+	enum { END_SNAPSHOTS, END_LEAVE, END_DRAIN, END_LAST, END_CLOSE } end;
 	uint64_t ending_ns;
 	uint32_t live;			/* processes that were running when recording ended */
 	struct session_totals before;	/* totals of earlier depds; in state ENDED, all totals */

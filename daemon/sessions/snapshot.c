@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include "snapshot.h"
+#include "libdep/collect/trigger_queue.h"
 #include "daemon/base/log.h"
 #include "daemon/base/strbuf.h"
 
 #define NAMES_MAX	1000000u
+#define BEGIN_NS	10000000000ull	/* for the last snapshots: most time to begin */
 
 struct session_snapshot {
 	/* Of the session, for the manifest of each snapshot: deep copies */
@@ -24,6 +26,12 @@ struct session_snapshot {
 	int fd;			/* socket to the client that asked for it; -1: none */
 	struct dep_kept kept;
 	char path[PATH_MAX];
+	struct dep_trigger_queue triggers;
+	bool over;		/* triggers count no more: the session ends */
+	/* The newest snapshot that is stored, and how many there are */
+	char newest[PATH_MAX];
+	struct dep_kept newest_kept;
+	uint32_t stored;
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -60,6 +68,7 @@ int snapshot_prepare(struct session *s, const struct session_config *w)
 	s->snapshot = n;
 	n->fd = -1;
 	n->number = 1;
+	n->triggers.most = w->snapshots;
 	n->cwd = strdup(w->cwd ? w->cwd : "?");
 	n->meta = (struct dep_meta){
 		.cwd = n->cwd, .session_flags = s->flags,
@@ -113,6 +122,8 @@ static void failed(struct session *s, int err, const char *why)
 
 	log_msg(LOG_WARNING, s->id, "the snapshot %s could not be stored: %s", s->snapshot->path,
 		why);
+	if (s->snapshot->kept.reason != DEP_KEEP_ASKED)
+		s->snapshot->triggers.skipped++;
 	strbuf_open(&t, NULL, '{');
 	strbuf_bool(&t, "ok", false);
 	strbuf_string(&t, "error", name ? name : "EIO");
@@ -129,6 +140,9 @@ static void succeeded(struct session *s, const struct dep_save_result *r)
 	if (r->from_ns && r->from_ns < n->kept.at_ns)
 		kept = n->kept.at_ns - r->from_ns;
 	log_msg(LOG_INFO, s->id, "snapshot %s", n->path);
+	memcpy(n->newest, n->path, sizeof(n->newest));
+	n->newest_kept = n->kept;
+	n->stored++;
 	strbuf_open(&t, NULL, '{');
 	strbuf_bool(&t, "ok", true);
 	strbuf_string(&t, "store", n->path);
@@ -137,6 +151,8 @@ static void succeeded(struct session *s, const struct dep_save_result *r)
 	strbuf_u64(&t, "stored_bytes", r->stored_bytes);
 	strbuf_u64(&t, "kept_ns", kept);
 	answer(n, &t);
+	if (s->d->control)
+		control_session_changed(s->d->control, s->id);
 }
 
 /* ---- one snapshot ---- */
@@ -179,11 +195,76 @@ static void begin(struct session *s)
 		       strerror(-err));
 }
 
+/* ---- triggers ---- */
+
+/* Take the triggers that threads have met since the last step. */
+static void take_triggers(struct session *s)
+{
+	struct dep_kept kept;
+
+	while (dep_collector_triggered(s->collector, &kept))
+		dep_trigger_put(&s->snapshot->triggers, &kept);
+}
+
+/* Ask for the snapshot of the trigger that has waited longest. */
+static void serve_trigger(struct session *s)
+{
+	struct session_snapshot *n = s->snapshot;
+	const struct dep_kept *kept = dep_trigger_first(&n->triggers);
+	int err;
+
+	if (!kept)
+		return;
+	n->kept = *kept;
+	err = choose_name(s);
+	if (err)
+		log_msg(LOG_WARNING, s->id, "no snapshot could be made: %s", strerror(-err));
+	n->asked = !err;
+	dep_trigger_drop(&n->triggers, !err);
+}
+
+int snapshot_trigger(struct session *s, const struct dep_kept *kept, char *why)
+{
+	struct session_snapshot *n = s->snapshot;
+
+	if (!n || !n->triggers.most) {
+		snprintf(why, CONTROL_WHY, "session %u makes no snapshots for triggers", s->id);
+		return -EINVAL;
+	}
+	if (n->over || s->state == SESSION_ENDING || s->state == SESSION_ENDED) {
+		snprintf(why, CONTROL_WHY, "session %u has ended", s->id);
+		return -EALREADY;
+	}
+	dep_trigger_put(&n->triggers, kept);
+	loop_timer_set(s->d->loop, &s->step, 0, 0);
+	return 0;
+}
+
+void snapshot_info(const struct session *s, struct session_info *out)
+{
+	const struct session_snapshot *n = s->snapshot;
+
+	if (!n)
+		return;
+	out->snapshots = n->stored;
+	out->skipped_triggers = n->triggers.skipped;
+	out->newest_snapshot = n->stored ? n->newest : NULL;
+	out->newest_kept = n->newest_kept;
+}
+
+/* ---- steps ---- */
+
 void snapshot_step(struct session *s)
 {
 	struct dep_save_result result;
 
-	if (!s->snapshot || !s->snapshot->asked)
+	if (!s->snapshot)
+		return;
+	if (!s->snapshot->over)
+		take_triggers(s);
+	if (!s->snapshot->asked)
+		serve_trigger(s);
+	if (!s->snapshot->asked)
 		return;
 	if (!dep_collector_saving(s->collector)) {
 		begin(s);
@@ -197,15 +278,26 @@ void snapshot_step(struct session *s)
 		succeeded(s, &result);
 }
 
-bool snapshot_over(struct session *s)
+bool snapshot_finish(struct session *s)
 {
-	if (!s->snapshot || !s->snapshot->asked)
+	struct session_snapshot *n = s->snapshot;
+
+	if (!n)
 		return true;
-	if (!dep_collector_saving(s->collector))
-		failed(s, -EALREADY, "the session has ended");
-	else
-		snapshot_step(s);
-	return !s->snapshot->asked;
+	/* A snapshot can need other passes of the collector before it begins. */
+	dep_collector_step(s->collector);
+	snapshot_step(s);
+	n->over = true;
+	if (n->asked && !dep_collector_saving(s->collector) &&
+	    loop_now() - s->ending_ns > BEGIN_NS)
+		failed(s, -ETIMEDOUT, "its programs describe code too fast");
+	if (n->asked || dep_trigger_first(&n->triggers))
+		return false;
+	if (n->triggers.skipped)
+		dep_collector_message(s->collector, "%llu triggers made no snapshot "
+				      "(--snapshots=%u)",
+				      (unsigned long long)n->triggers.skipped, n->triggers.most);
+	return true;
 }
 
 static int refuse(int err, char *why, const char *text)

@@ -22,14 +22,26 @@ int snapshot_prepare(struct session *s, const struct session_config *w);
  * Return: 0; -EBUSY: the last snapshot of this session has not ended; or another negative errno.
  */
 int snapshot_ask(struct session *s, const char *store, int *fd, const char **path, char *why);
-/** snapshot_step() - in each step of the session: go on with the snapshot, if there is one */
+/**
+ * snapshot_trigger() - a trigger asks for a snapshot, which is made when those before it are
+ *
+ * Return: 0, also if enough were made; or a negative errno: the session makes none.
+ */
+int snapshot_trigger(struct session *s, const struct dep_kept *kept, char *why);
+/**
+ * snapshot_step() - in each step of the session: go on with its snapshots
+ *
+ * Takes the triggers that its threads have met.
+ */
 void snapshot_step(struct session *s);
 /**
- * snapshot_over() - before the session ends: refuse a snapshot that has not begun
+ * snapshot_finish() - before the session ends: go on with the snapshots that were asked for
  *
- * Return: true if no snapshot is being stored.
+ * Later triggers count no more.  Return: true if all are stored; false: call it again.
  */
-bool snapshot_over(struct session *s);
+bool snapshot_finish(struct session *s);
+/** snapshot_info() - what snapshots the session has made */
+void snapshot_info(const struct session *s, struct session_info *out);
 void snapshot_free(struct session *s);
 
 #endif

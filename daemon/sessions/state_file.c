@@ -15,7 +15,7 @@
 #include "state_file.h"
 
 #define FILE_MAGIC	0x1e55105450454401ull
-#define FILE_VERSION	5u
+#define FILE_VERSION	6u
 #define TEXT_MAX	4096
 
 /* Content of the state file, which is mapped. */
@@ -27,7 +27,7 @@ struct session_file {
 	uint32_t flags;
 	uint64_t max_size, last_bytes, last_ns;
 	int32_t level;
-	uint32_t has_client, attached, pad;
+	uint32_t has_client, attached, keep_if;
 	uint64_t start_ns, start_realtime_ns;
 	struct user owner;
 	struct dep_session_saved saved;
@@ -38,6 +38,7 @@ struct session_file {
 	int32_t status;
 	uint32_t state, cause;
 	uint32_t begun, stop_threads;
+	uint32_t native, removed;
 	uint64_t stop_ns;
 	uint64_t store_dev, store_ino;
 	struct dep_base base;
@@ -95,6 +96,7 @@ int file_create(struct session_file **out, const struct session *s)
 	f->level = s->level;
 	f->has_client = s->has_client;
 	f->attached = s->attached;
+	f->keep_if = s->keep_if;
 	f->start_ns = s->start_ns;
 	f->start_realtime_ns = s->start_realtime_ns;
 	f->owner = s->owner;
@@ -114,7 +116,8 @@ static int is_good(const struct session_file *f, const struct session *s)
 	return f->magic == FILE_MAGIC && f->version == FILE_VERSION && f->size == sizeof(*f) &&
 	       f->check == check(f) && f->saved.layout.version == ADEPT_SESSION_VERSION &&
 	       f->id == s->id && !f->store[TEXT_MAX - 1] && !f->command[TEXT_MAX - 1] &&
-	       !f->rule[TEXT_MAX - 1] && f->state < SESSION_STATES && f->cause < DEP_CLOSE_CAUSES;
+	       !f->rule[TEXT_MAX - 1] && f->state < SESSION_STATES && f->cause < DEP_CLOSE_CAUSES &&
+	       f->keep_if < DEP_KEEP_IFS;
 }
 
 int file_open(struct session_file **out, struct session *s, struct dep_session_saved *saved)
@@ -148,6 +151,7 @@ int file_open(struct session_file **out, struct session *s, struct dep_session_s
 	s->level = f->level;
 	s->has_client = f->has_client;
 	s->attached = f->attached;
+	s->keep_if = (enum dep_keep_if)f->keep_if;
 	s->start_ns = f->start_ns;
 	s->start_realtime_ns = f->start_realtime_ns;
 	s->owner = f->owner;
@@ -158,6 +162,8 @@ int file_open(struct session_file **out, struct session *s, struct dep_session_s
 	s->cause = f->cause;
 	s->begun = f->begun;
 	s->stop_threads = f->stop_threads;
+	s->native = f->native;
+	s->removed = f->removed;
 	s->stop_ns = f->stop_ns;
 	s->store_dev = f->store_dev;
 	s->store_ino = f->store_ino;
@@ -184,6 +190,8 @@ void file_update(struct session_file *f, struct session *s)
 	f->cause = s->cause;
 	f->begun = s->begun;
 	f->stop_threads = s->stop_threads;
+	f->native = s->native;
+	f->removed = s->removed;
 	f->stop_ns = s->stop_ns;
 	f->store_dev = s->store_dev;
 	f->store_ino = s->store_ino;

@@ -53,6 +53,33 @@ static bool leave(struct session *s)
 	return true;
 }
 
+/*
+ * Is the store to be kept?  It is if the first process ran unrecorded, so that nothing but its
+ * status is known, or if how it ended is not known.
+ */
+static bool is_wanted(const struct session *s)
+{
+	return s->native || dep_keep_if_met(s->keep_if, s->status);
+}
+
+/*
+ * Remove the store of a session whose command has ended well (--keep-if).  The state file says so
+ * before, so that another depd removes what is left if this one is killed now.
+ */
+static void remove_unwanted(struct session *s)
+{
+	if (is_wanted(s) || !made_is_store(s))
+		return;
+	s->removed = true;
+	if (s->file)
+		file_update(s->file, s);
+	made_remove(s);
+	s->removed = !made_is_store(s);
+	if (s->removed)
+		log_msg(LOG_INFO, s->id, "%s is removed: the program ended with status %d",
+			s->store, WEXITSTATUS(s->status));
+}
+
 /* Report the end of the session, which stays in the list for REMEMBER_NS. */
 static void show_end(struct session *s)
 {
@@ -77,6 +104,7 @@ void session_teardown_adopted(struct session *s)
 		dep_collector_free(s->collector);
 	s->collector = NULL;
 	dep_session_destroy(&s->ring);
+	remove_unwanted(s);
 	session_forget_fd(s);
 	show_end(s);
 }
@@ -139,6 +167,7 @@ static void be_ended(struct session *s, int ret)
 	free(s->exec);
 	s->exec = NULL;
 	dep_session_destroy(&s->ring);
+	remove_unwanted(s);
 	session_forget_fd(s);
 	/* Remove the store of a session in which no process ran. */
 	if (s->cause == DEP_CLOSE_ABANDONED && !s->last.processes)
@@ -151,15 +180,21 @@ bool session_teardown_step(struct session *s)
 	int ret = 0;
 
 	switch (s->end) {
+	case END_SNAPSHOTS:
+		if (!snapshot_finish(s))
+			return false;
+		s->end = END_LEAVE;
+		s->ending_ns = loop_now();
+		return true;
 	case END_LEAVE:
 		if (!leave(s))
 			return false;
 		s->end = END_DRAIN;
 		return true;
 	case END_DRAIN:
-		if (!snapshot_over(s) || !dep_collector_drained(s->collector))
+		if (!dep_collector_drained(s->collector))
 			return false;
-		if (s->last_bytes)
+		if (s->last_bytes && is_wanted(s))
 			store_last(s);
 		s->end = END_LAST;
 		return true;

@@ -5,7 +5,8 @@
 . "$(dirname "$0")/../lib.sh"
 . "$tests/fuzz/fuzz.sh"
 max_len=4096
-fuzz_build fuzz_request daemon/control/request.c daemon/control/json_scan.c -lcjson
+fuzz_build fuzz_request daemon/control/request.c daemon/control/request_triggers.c \
+	daemon/control/json_scan.c -lcjson
 
 # seed NAME REST
 seed() {

@@ -381,16 +381,6 @@ bool dep_store_last(struct dep_store *s, struct dep_last *out)
 	return s->model.is_last;
 }
 
-const char *dep_keep_name(uint32_t reason)
-{
-	static const char *const names[DEP_KEEP_REASONS] = {
-		"unknown", "ended", "exit", "signal", "asked", "call", "slow_call",
-		"long_call", "perf_event",
-	};
-
-	return names[reason < DEP_KEEP_REASONS ? reason : DEP_KEEP_UNKNOWN];
-}
-
 u64 dep_store_first(const struct dep_store *s, u32 thread)
 {
 	const struct dep_last_thread *t =

@@ -219,6 +219,17 @@ static int snapshot(void *arg, const struct peer *peer, const struct request *r,
 	return *fd < 0 ? -errno : 0;
 }
 
+static int trigger(void *arg, const struct peer *peer, const struct request *r, char *why)
+{
+	struct fake_core *f = arg;
+
+	if (!own_session(f, peer, r->session, why))
+		return -ENOENT;
+	snprintf(f->last_why, sizeof(f->last_why), "%s %llu", r->event,
+		 (unsigned long long)r->count);
+	return 0;
+}
+
 static char *policy_text(void *arg)
 {
 	(void)arg;
@@ -239,6 +250,7 @@ struct control_ops fake_core_ops(struct fake_core *f)
 	return (struct control_ops){
 		.info = info, .session = session, .find = find, .record = record,
 		.follow = follow, .open = open_session, .snapshot = snapshot,
+		.trigger = trigger,
 		.launched = launched, .ended = ended, .stop = stop, .reload = reload,
 		.policy_text = policy_text, .gone = gone, .arg = f,
 	};
