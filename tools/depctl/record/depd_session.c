@@ -49,6 +49,10 @@ static cJSON *options_json(const struct record_options *o)
 		cJSON_AddNumberToObject(j, "last_bytes", (double)o->last_bytes);
 	if (o->last_ns)
 		cJSON_AddNumberToObject(j, "last_ns", (double)o->last_ns);
+	triggers_json(j, o);
+	if (o->keep_if != DEP_KEEP_IF_ALWAYS)
+		cJSON_AddStringToObject(j, "keep_if", o->keep_if == DEP_KEEP_IF_CRASH ? "crash" :
+					"failure");
 	if (o->level)
 		cJSON_AddNumberToObject(j, "level", o->level);
 	if (o->shared)

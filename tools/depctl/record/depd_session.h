@@ -29,11 +29,15 @@ struct remote {
 	uint64_t asked_ms;	/* time of the last request for the session's state */
 	unsigned int quiet_ms;	/* time without a message while a request is unanswered */
 	uint64_t lost_ms;	/* time when the connection was lost */
+	uint32_t snapshots;	/* number of snapshots that depd has reported */
 	struct recorded *out;
 };
 
 /** depd_is_needed() - may the recording not be made without depd? */
 bool depd_is_needed(const struct record_options *o);
+
+/** triggers_json() - add what makes snapshots to the options of a request to record */
+void triggers_json(cJSON *options, const struct record_options *o);
 
 /**
  * depd_session_make() - ask depd for a session, and fill in what it sends

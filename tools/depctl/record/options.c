@@ -124,10 +124,9 @@ static void check_options(struct record_options *o, struct argp_state *state)
 	triggers_check(o, state);
 	if (o->last_bytes)
 		o->transport = TRANSPORT_SHM;
-	if (o->keep_if && (o->races || o->socket || o->flags & ADEPT_S_NO_RECORD))
-		argp_error(state, "--keep-if is for a store that depctl itself makes: it excludes "
-			   "--races, --socket and --no-record");
-	o->alone |= o->keep_if != DEP_KEEP_IF_ALWAYS;
+	if (o->keep_if && (o->races || o->flags & ADEPT_S_NO_RECORD))
+		argp_error(state, "--keep-if is for a store that nothing else needs: it excludes "
+			   "--races and --no-record");
 	if (!o->races && o->how.first)
 		argp_error(state, "--%s needs --races", o->how.first);
 }

@@ -40,10 +40,6 @@ void triggers_check(struct record_options *o, struct argp_state *state)
 {
 	if (!o->last_bytes && (o->ntriggers || o->nperf || o->snapshots))
 		argp_error(state, "--on-call, --on-slow, --on-perf and --snapshots need --last");
-	if ((o->ntriggers || o->nperf) && (o->socket || o->background))
-		argp_error(state, "--on-call, --on-slow and --on-perf need a collector of depctl: "
-			   "they exclude --socket and --background");
-	o->alone |= o->ntriggers || o->nperf;
 	if (!o->snapshots)
 		o->snapshots = SNAPSHOTS_DEFAULT;
 }

@@ -24,6 +24,7 @@
 #include "burst.h"
 #include "record.h"
 #include "depd_session.h"
+#include "perf_depd.h"
 
 #define ROUND_MS	50	/* interval between checks for signals and the command's end */
 #define ASK_MS		5000	/* interval of requests for the session's state */
@@ -35,6 +36,37 @@ static uint64_t count(const cJSON *o, const char *name)
 	double v = client_number(o, name);
 
 	return v > 0 ? (uint64_t)v : 0;
+}
+
+static uint32_t reason_of(const char *name)
+{
+	uint32_t reason = DEP_KEEP_UNKNOWN;
+
+	while (reason < DEP_KEEP_REASONS && strcmp(dep_keep_name(reason), name))
+		reason++;
+	return reason < DEP_KEEP_REASONS ? reason : DEP_KEEP_UNKNOWN;
+}
+
+/* Print a snapshot that depd has made for a trigger. */
+static void say_snapshot(struct remote *r, const cJSON *last)
+{
+	const cJSON *n = cJSON_GetObjectItemCaseSensitive(last, "newest");
+	uint32_t made = (uint32_t)count(last, "snapshot_count");
+	char text[KEEP_TEXT];
+	struct dep_kept k;
+
+	if (made <= r->snapshots)
+		return;
+	r->snapshots = made;
+	k = (struct dep_kept){
+		.reason = reason_of(client_string(n, "reason")), .value = count(n, "value"),
+		.tid = (uint32_t)count(n, "tid"),
+	};
+	if (r->o->quiet || k.reason == DEP_KEEP_ASKED)
+		return;
+	snprintf(k.what, sizeof(k.what), "%s", client_string(n, "what"));
+	keep_text(&k, text);
+	warn("snapshot %s: %s", client_string(n, "store"), text);
 }
 
 static void take_session(struct remote *r, const cJSON *s)
@@ -50,6 +82,7 @@ static void take_session(struct remote *r, const cJSON *s)
 		.null_bytes = count(s, "null_bytes"),
 		.last_dropped = count(last, "dropped_bytes"),
 		.last_kept_ns = count(last, "kept_ns"),
+		.removed = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(s, "is_removed")),
 		.failed = *error, .stopped = !strcmp(client_string(s, "cause"), "max_size"),
 		.loss = {
 			.dropped_chunks = count(l, "dropped_chunks"),
@@ -68,6 +101,7 @@ static void take_session(struct remote *r, const cJSON *s)
 			.corrupt = count(l, "corrupt"),
 		},
 	};
+	say_snapshot(r, last);
 	if (*error && !r->warned_error) {
 		r->warned_error = true;
 		warn("recording has stopped%s: %s", r->child_ended ? "" : ", the command goes on",
@@ -135,6 +169,12 @@ static void read_store(struct remote *r)
 
 	r->ended = true;
 	if (!*r->dir)
+		return;
+	/* A store that is not wanted is gone when the session has ended. */
+	o->removed = r->child_ended && !r->launch.child.native &&
+		     !dep_keep_if_met(r->o->keep_if, r->status) && access(r->dir, F_OK) &&
+		     errno == ENOENT;
+	if (o->removed)
 		return;
 	o->failed = dep_store_open(&s, r->dir) != 0;
 	if (o->failed)
@@ -500,6 +540,8 @@ int record_by_depd(const struct record_options *o, const struct dep_caller_state
 		ret = 1;
 		goto out;
 	}
+	if (!r->launch.child.native)
+		perf_begin_depd(o, c->path, r->session, r->launch.child.pid);
 	r->stop_ms = o->for_ns ? client_now_ms() + o->for_ns / 1000000 : 0;
 	if (o->burst)
 		burst_begin(o->burst);
