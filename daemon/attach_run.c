@@ -152,8 +152,8 @@ static pid_t fork_away(void)
 static int become_depctl(const char *depctl, const struct depd *d, const struct options *o)
 {
 	char socket[sizeof(d->rundir) + 16], pid[16];
-	const char *argv[12] = { "depctl", "attach", "--socket", socket };
-	int n = 4;
+	const char *argv[12 + 2 * OPTIONS_TRIGGERS] = { "depctl", "attach", "--socket", socket };
+	unsigned int i, n = 4;
 
 	snprintf(socket, sizeof(socket), "%s/depd.sock", d->rundir);
 	snprintf(pid, sizeof(pid), "%d", o->attach);
@@ -168,6 +168,10 @@ static int become_depctl(const char *depctl, const struct depd *d, const struct 
 	if (o->last) {
 		argv[n++] = "--last";
 		argv[n++] = o->last;
+	}
+	for (i = 0; i < o->ntriggers; i++) {
+		argv[n++] = o->trigger[i].option;
+		argv[n++] = o->trigger[i].value;
 	}
 	argv[n++] = pid;
 	execv(depctl, (char *const *)argv);

@@ -11,7 +11,7 @@
 #define CONFIG_PATH "/etc/adept/depd.conf"
 
 enum { OPT_CONFIG = 'c', OPT_KEYS = 256, OPT_RUNDIR = 300, OPT_SOCKET, OPT_METRICS, OPT_ATTACH,
-       OPT_CHILDREN, OPT_LAST };
+       OPT_CHILDREN, OPT_LAST, OPT_ON_CALL, OPT_ON_SLOW, OPT_ON_PERF, OPT_SNAPSHOTS };
 
 /* libc finds this variable by its name, so it must be a dynamic symbol. */
 __attribute__((visibility("default"))) const char *argp_program_version = "depd " ADEPT_VERSION;
@@ -50,6 +50,14 @@ static const struct argp_option options[] = {
 	  "creates from now on, too (default), or run them natively", 2 },
 	{ "last", OPT_LAST, "SIZE|TIME", 0, "With --attach: keep only the newest SIZE (such as "
 	  "64M) or TIME (30s, 5m) of the recording, in memory, and store it at the end", 2 },
+	{ "on-call", OPT_ON_CALL, "GLOB", 0, "With --last: store a snapshot when a function with "
+	  "such a name is called", 2 },
+	{ "on-slow", OPT_ON_SLOW, "GLOB:TIME", 0, "With --last: store a snapshot when a call of "
+	  "such a function returns after TIME (such as 20ms) or more", 2 },
+	{ "on-perf", OPT_ON_PERF, "EVENT:N", 0, "With --last: store a snapshot after each N events "
+	  "(such as page-faults:10000)", 2 },
+	{ "snapshots", OPT_SNAPSHOTS, "N", 0, "Store at most N snapshots for these reasons "
+	  "(default 10)", 2 },
 	{ 0 },
 };
 
@@ -75,6 +83,8 @@ static void check(const struct options *o, struct argp_state *state)
 		argp_error(state, "--children needs --attach");
 	if (o->last && !o->attach)
 		argp_error(state, "--last needs --attach");
+	if (o->ntriggers && !o->last)
+		argp_error(state, "%s needs --last", o->trigger[0].option);
 	if (!o->attach)
 		return;
 	for (i = 0; i < OPTION_KEYS; i++)
@@ -82,6 +92,20 @@ static void check(const struct options *o, struct argp_state *state)
 			argp_error(state, "--attach excludes --%s", key_name[i]);
 	if (o->config_given || o->rundir || o->socket || o->metrics)
 		argp_error(state, "--attach excludes --config, --rundir, --socket and --metrics");
+}
+
+/* Note an option that depctl checks. */
+static void add_trigger(struct options *o, int key, const char *value, struct argp_state *state)
+{
+	static const char *const names[] = {
+		"--on-call", "--on-slow", "--on-perf", "--snapshots",
+	};
+
+	if (o->ntriggers == OPTIONS_TRIGGERS)
+		argp_error(state, "at most %u of --on-call, --on-slow, --on-perf and --snapshots "
+			   "can be given", OPTIONS_TRIGGERS);
+	o->trigger[o->ntriggers].option = names[key - OPT_ON_CALL];
+	o->trigger[o->ntriggers++].value = value;
 }
 
 /* Set one key: parse a configuration text that has only this key. */
@@ -138,6 +162,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_LAST:
 		o->last = arg;
+		return 0;
+	case OPT_ON_CALL:
+	case OPT_ON_SLOW:
+	case OPT_ON_PERF:
+	case OPT_SNAPSHOTS:
+		add_trigger(o, key, arg, state);
 		return 0;
 	case ARGP_KEY_END:
 		check(o, state);

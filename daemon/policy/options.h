@@ -14,12 +14,19 @@
 enum option_key { OPTION_STORE, OPTION_MAX_STORE, OPTION_MAX_AGE, OPTION_WORKERS, OPTION_GIVE_UP,
 		  OPTION_RACES, OPTION_KEYS };
 
+/* Options of --attach that can be given several times: most in all, which depctl checks further */
+#define OPTIONS_TRIGGERS	16u
+
 struct options {
 	const char *config_path, *rundir, *socket, *metrics;
 	pid_t attach;				/* --attach: the process; 0: not given */
 	const char *output;			/* -o: its store; NULL: named after the process */
 	const char *children;			/* --children: yes or no; NULL: yes */
 	const char *last;			/* --last, which depctl checks; NULL: not given */
+	struct {
+		const char *option, *value;
+	} trigger[OPTIONS_TRIGGERS];		/* --on-call, --on-slow, --on-perf, --snapshots */
+	unsigned int ntriggers;
 	bool config_given;			/* config_path is from the command line */
 	const char *value[OPTION_KEYS];		/* text of each option; NULL: not given */
 };
