@@ -165,8 +165,6 @@ for with in --races --max-size=1G --null --no-record --transport=kmod; do
 	"$DEPCTL" record --last=8M $with -- /bin/true >out 2>&1
 	is "--last with $with" "$? $(grep -c 'excludes' out)" "2 1"
 done
-"$DEPCTL" record --socket="$tmp/run/depd.sock" --last=8M --on-call=f -- /bin/true >out 2>&1
-is "triggers through depd" "$? $(grep -c 'collector of depctl' out)" "2 1"
 printf '[depd]\nmax-last = 6M\n' >conf
 term_depd
 start

@@ -206,6 +206,7 @@ suite last-depd 300 bash tests/last_depd.sh
 suite last-bound 300 bash tests/last_bound.sh
 suite snapshot 300 bash tests/snapshot.sh
 suite triggers 300 bash tests/triggers.sh
+suite triggers-depd 300 bash tests/triggers_depd.sh
 suite detach "$(cases 300 600)" bash tests/detach.sh
 suite pause 300 bash tests/pause.sh
 suite attach-store 300 bash tests/attach_store.sh

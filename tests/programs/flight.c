@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Suite: snapshot, triggers.  A small server, of whose recording only a part is kept: flight
+ * Suite: snapshot, triggers, triggers-depd.  A small server, of whose recording only a part is kept: flight
  * MILLISECONDS [SLOW].
  *
  * The main thread handles requests for this time, and three threads work with it; all that they
