@@ -173,11 +173,11 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 # ---- tests ----
 
 UNIT := decode derive elf_symbols inject store writer resume retention write_queue recover \
-	collect collect_hostile window trim owner chunk_end module_chunks symbols merge tail sync \
-	sync_functions sync_processes detector races shadow vector_clock predict ring_core loop \
-	request control metrics client fdstore rundir sd_notify policy tracer word_set filter \
-	filter_functions filter_executions filtered_program jit branch_table delta verdict durable \
-	access account link budget descriptor attach_facts fold fold_random contexts page
+	collect collect_hostile window trim trigger_queue owner chunk_end module_chunks symbols \
+	merge tail sync sync_functions sync_processes detector races shadow vector_clock predict \
+	ring_core loop request control metrics client fdstore rundir sd_notify policy tracer \
+	word_set filter filter_functions filter_executions filtered_program jit branch_table \
+	delta verdict durable access account link budget descriptor attach_facts fold fold_random contexts page
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)
@@ -239,6 +239,8 @@ window_obj := $(patsubst %,$(B)/host/libdep/collect/%.o,window window_entries wi
 	      $(B)/libdep.a
 $(B)/tests/test_window: $(call unit_obj,test_window) $(window_obj)
 $(B)/tests/test_trim: $(call unit_obj,test_trim) $(window_obj)
+$(B)/tests/test_trigger_queue: $(call unit_obj,test_trigger_queue) \
+			     $(B)/host/libdep/collect/trigger_queue.o
 collect_obj := $(call unit_obj,collect_fixture fake_engine fake_writer) \
 	       $(call part_obj,collect) $(call part_obj,inject) $(x86_obj) \
 	       $(B)/host/libdep/format/codec/descriptor.o \

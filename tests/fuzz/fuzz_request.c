@@ -13,6 +13,26 @@
 
 #define REQUIRE(what) do { if (!(what)) abort(); } while (0)
 
+static void check_triggers(const struct request *r)
+{
+	const struct adept_triggers *t = &r->triggers;
+	uint32_t i, n = 0;
+
+	REQUIRE(r->snapshots <= REQUEST_SNAPSHOTS_MAX && !r->snapshots == !r->last_bytes);
+	while (n < ADEPT_TRIGGERS && *t->of[n].glob)
+		n++;
+	REQUIRE(!n || r->last_bytes);
+	for (i = 0; i < ADEPT_TRIGGERS; i++) {
+		REQUIRE(memchr(t->of[i].glob, '\0', sizeof(t->of[i].glob)));
+		REQUIRE(t->of[i].slow_ns < 1ull << 53);
+		/* The engine looks only at the first triggers, up to one that is not used. */
+		REQUIRE(i < n || (!*t->of[i].glob && !t->of[i].slow_ns));
+	}
+	REQUIRE(t->nplaces <= ADEPT_TRIGGER_PLACES && !t->nplaces == !t->inode);
+	for (i = 0; i < t->nplaces; i++)
+		REQUIRE(t->place[i].number < n && t->place[i].offset < 1ull << 53);
+}
+
 static void check_record(const struct request *r)
 {
 	int i;
@@ -30,6 +50,8 @@ static void check_record(const struct request *r)
 	/* all flags except the module's */
 	REQUIRE(!(r->flags & ~(0x3bfu | ADEPT_S_LOG_ALL)));
 	REQUIRE(!(r->flags & ADEPT_S_NO_RECORD && r->flags & ADEPT_S_LOG_ALL));
+	REQUIRE(r->keep_if < DEP_KEEP_IFS && (!r->keep_if || (r->store && !r->attach)));
+	check_triggers(r);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -50,6 +72,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_record(&r);
 	if (r.op == REQUEST_LAUNCHED)
 		REQUIRE(r.pid > 0 && (!r.why || r.native));
+	if (r.op == REQUEST_TRIGGER)
+		REQUIRE(r.session && r.count && *r.event && strlen(r.event) < REQUEST_EVENT_MAX);
 	request_free(&r);
 	return 0;
 }

@@ -26,10 +26,17 @@ seed record ',"argv":["a"],"cwd":"/","store":"/s","options":{"null":true,"drop":
 "no_functions":true,"ring_size":65536,"max_size":1000000,"level":3,
 "aslr":false,"transport":"shm"}' .options
 seed record ',"argv":["a"],"cwd":"/","options":{"no_record":true}' .none
+seed record ',"argv":["a"],"cwd":"/","store":"/s","options":{"last_ns":30000000000,
+"last_bytes":4194304,"snapshots":3,"keep_if":"crash","triggers":[{"glob":"handle_*",
+"slow_ns":20000000,"offsets":[4096,8192]},{"glob":"f?"}],
+"trigger_file":{"major":8,"minor":1,"inode":"131"}}' .triggers
+seed trigger ',"session":7,"event":"page-faults","count":10000'
+seed snapshot ',"pid":7,"store":"/tmp/s.dep"'
 for word in v op session argv cwd store options pid native why status no_record null drop \
 	keep_translations log_translate log_signal log_thread log_exec log_memory \
 	self_check strict no_follow no_children no_functions ring_size max_size level aslr \
-	transport auto kmod shm; do
+	transport auto kmod shm last_bytes last_ns snapshots keep_if always failure crash triggers \
+	glob slow_ns offsets trigger_file major minor inode event count trigger snapshot; do
 	echo "\"\\\"$word\\\"\""
 done >"$tmp/words"
 fuzz_run -dict="$tmp/words"

@@ -296,6 +296,114 @@ static int parse_long(size_t n, size_t size)
 	return ret;
 }
 
+#define TRIGGERS(rest) OPTIONS("{\"last_bytes\":4194304,\"triggers\":" rest "}")
+#define FILE_OF(rest) OPTIONS("{\"last_bytes\":4194304,\"triggers\":[{\"glob\":\"f\"," \
+			      "\"offsets\":[1]}],\"trigger_file\":" rest "}")
+
+static void test_triggers(void **state)
+{
+	(void)state;
+	good(OPTIONS("{\"last_ns\":5,\"snapshots\":1000000,\"trigger_file\":{\"major\":8,"
+		     "\"minor\":4294967295,\"inode\":\"18446744073709551615\"},\"triggers\":["
+		     "{\"glob\":\"f?*\"},{\"slow_ns\":9007199254740991,\"glob\":\"g\","
+		     "\"offsets\":[0,9007199254740991]}]}"));
+	assert_int_equal(r.snapshots, 1000000);
+	assert_string_equal(r.triggers.of[0].glob, "f?*");
+	assert_int_equal(r.triggers.of[0].slow_ns, 0);
+	assert_string_equal(r.triggers.of[1].glob, "g");
+	assert_int_equal(r.triggers.of[1].slow_ns, 9007199254740991);
+	assert_string_equal(r.triggers.of[2].glob, "");
+	assert_int_equal(r.triggers.dev, 8ull << 32 | 4294967295u);
+	assert_int_equal(r.triggers.inode, UINT64_MAX);
+	assert_int_equal(r.triggers.nplaces, 2);
+	assert_int_equal(r.triggers.place[0].offset, 0);
+	assert_int_equal(r.triggers.place[1].offset, 9007199254740991);
+	assert_int_equal(r.triggers.place[1].number, 1);
+	request_free(&r);
+	good(OPTIONS("{\"last_bytes\":4194304}"));
+	assert_int_equal(r.snapshots, REQUEST_SNAPSHOTS);
+	request_free(&r);
+	good(OPTIONS("{}"));
+	assert_int_equal(r.snapshots, 0);
+	request_free(&r);
+
+	refused(-EINVAL, "need last_bytes", OPTIONS("{\"triggers\":[{\"glob\":\"f\"}]}"));
+	refused(-EINVAL, "need last_bytes", OPTIONS("{\"snapshots\":1}"));
+	refused(-EINVAL, "from 1 to 1000000",
+		OPTIONS("{\"last_bytes\":4194304,\"snapshots\":0}"));
+	refused(-EINVAL, "1 to 8 triggers", TRIGGERS("[]"));
+	refused(-EINVAL, "1 to 8 triggers", TRIGGERS("{\"glob\":\"f\"}"));
+	refused(-EINVAL, "1 to 8 triggers", TRIGGERS("[1,2,3,4,5,6,7,8,9]"));
+	refused(-EINVAL, "must be an object", TRIGGERS("[\"f\"]"));
+	refused(-EINVAL, "must be an object", TRIGGERS("[{\"glob\":\"f\",\"name\":\"f\"}]"));
+	refused(-EINVAL, "must be an object", TRIGGERS("[{\"glob\":\"f\",\"glob\":\"f\"}]"));
+	refused(-EINVAL, "1 to 55 bytes", TRIGGERS("[{}]"));
+	refused(-EINVAL, "1 to 55 bytes", TRIGGERS("[{\"glob\":7}]"));
+	refused(-EINVAL, "1 to 55 bytes", TRIGGERS("[{\"glob\":\"a\\\\b\"}]"));
+	refused(-EINVAL, "1 to 55 bytes", TRIGGERS("[{\"glob\":\"0123456789012345678901234567890"
+		"1234567890123456789012345\"}]"));
+	refused(-EINVAL, "slow_ns", TRIGGERS("[{\"glob\":\"f\",\"slow_ns\":0}]"));
+	refused(-EINVAL, "slow_ns", TRIGGERS("[{\"glob\":\"f\",\"slow_ns\":9007199254740992}]"));
+	refused(-EINVAL, "offsets", TRIGGERS("[{\"glob\":\"f\",\"offsets\":1}]"));
+	refused(-EINVAL, "offsets", TRIGGERS("[{\"glob\":\"f\",\"offsets\":[-1]}]"));
+	refused(-EINVAL, "more than 32", TRIGGERS("[{\"glob\":\"f\",\"offsets\":[1,1,1,1,1,1,1,1,"
+		"1,1,1,1,1,1,1,1]},{\"glob\":\"f\",\"offsets\":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
+		"1]}]"));
+	refused(-EINVAL, "need each other", TRIGGERS("[{\"glob\":\"f\",\"offsets\":[1]}]"));
+	refused(-EINVAL, "need each other", OPTIONS("{\"last_bytes\":4194304,\"trigger_file\":"
+		"{\"major\":1,\"minor\":1,\"inode\":\"1\"}}"));
+	refused(-EINVAL, "string of digits", FILE_OF("[]"));
+	refused(-EINVAL, "string of digits", FILE_OF("{\"major\":1,\"minor\":1}"));
+	refused(-EINVAL, "string of digits",
+		FILE_OF("{\"major\":1,\"minor\":1,\"inode\":1}"));
+	refused(-EINVAL, "string of digits",
+		FILE_OF("{\"major\":1,\"minor\":1,\"inode\":\"0\"}"));
+	refused(-EINVAL, "string of digits",
+		FILE_OF("{\"major\":1,\"minor\":1,\"inode\":\"18446744073709551616\"}"));
+	refused(-EINVAL, "string of digits",
+		FILE_OF("{\"major\":4294967296,\"minor\":1,\"inode\":\"1\"}"));
+}
+
+static void test_keep_if(void **state)
+{
+	(void)state;
+	good(OPTIONS("{\"keep_if\":\"crash\"}"));
+	assert_int_equal(r.keep_if, DEP_KEEP_IF_CRASH);
+	request_free(&r);
+	good(OPTIONS("{\"keep_if\":\"failure\",\"last_ns\":1}"));
+	assert_int_equal(r.keep_if, DEP_KEEP_IF_FAILURE);
+	request_free(&r);
+	good(OPTIONS("{}"));
+	assert_int_equal(r.keep_if, DEP_KEEP_IF_ALWAYS);
+	request_free(&r);
+	refused(-EINVAL, "\"always\", \"failure\" or", OPTIONS("{\"keep_if\":\"never\"}"));
+	refused(-EINVAL, "\"always\", \"failure\" or", OPTIONS("{\"keep_if\":1}"));
+	refused(-EINVAL, "excludes attach", RECORD("\"argv\":[\"a\"],\"cwd\":\"/\",\"store\":"
+		"\"/s\",\"attach\":true,\"options\":{\"keep_if\":\"crash\"}"));
+	refused(-EINVAL, "keep_if needs a store", RECORD("\"argv\":[\"a\"],\"cwd\":\"/\","
+		"\"options\":{\"no_record\":true,\"keep_if\":\"crash\"}"));
+}
+
+static void test_trigger(void **state)
+{
+	(void)state;
+	good("{\"v\":1,\"op\":\"trigger\",\"session\":3,\"event\":\"page-faults\",\"count\":7}");
+	assert_int_equal(r.op, REQUEST_TRIGGER);
+	assert_string_equal(r.event, "page-faults");
+	assert_int_equal(r.count, 7);
+	request_free(&r);
+	refused(-EINVAL, "event is missing",
+		"{\"v\":1,\"op\":\"trigger\",\"session\":3,\"count\":7}");
+	refused(-EINVAL, "small letters", "{\"v\":1,\"op\":\"trigger\",\"session\":3,\"count\":7,"
+		"\"event\":\"A\"}");
+	refused(-EINVAL, "small letters", "{\"v\":1,\"op\":\"trigger\",\"session\":3,\"count\":7,"
+		"\"event\":\"\"}");
+	refused(-EINVAL, "shorter than 64", "{\"v\":1,\"op\":\"trigger\",\"session\":3,\"count\":7,"
+		"\"event\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}");
+	refused(-EINVAL, "count must be", "{\"v\":1,\"op\":\"trigger\",\"session\":3,\"count\":0,"
+		"\"event\":\"a\"}");
+}
+
 static void test_limits(void **state)
 {
 	char line[8192];
@@ -358,7 +466,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain), cmocka_unit_test(test_record),
 		cmocka_unit_test(test_attach), cmocka_unit_test(test_no_json),
-		cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_fields), cmocka_unit_test(test_triggers),
+		cmocka_unit_test(test_keep_if), cmocka_unit_test(test_trigger),
 		cmocka_unit_test(test_numbers), cmocka_unit_test(test_record_refused),
 		cmocka_unit_test(test_limits), cmocka_unit_test(test_short_why),
 		cmocka_unit_test(test_random),
