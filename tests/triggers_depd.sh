@@ -125,7 +125,8 @@ counters() {
 		grep -qsz "^ADEPT_SOCKET=$ADEPT_SOCKET$" "/proc/$p/environ" && echo "$p"
 	done
 }
-wait_for 20 eval '[ -z "$(counters)" ]' && pass "the process that counts has ended" || fail "it goes on: $(counters)"
+wait_for 20 eval '[ -z "$(counters)" ]' && pass "the process that counts has ended" ||
+	fail "it goes on: $(counters)"
 
 # ---- attach, with depctl and without ----
 begin
@@ -183,8 +184,8 @@ keep() {
 }
 for last in "" --last=8M; do
 	keep "status 0 $last" removed failure $last -- true
-	grep -q 'judged was removed: the command ended with status 0' err && pass "depctl says so" ||
-		fail "depctl says: $(cat err)"
+	grep -q 'judged was removed: the command ended with status 0' err &&
+		pass "depctl says so" || fail "depctl says: $(cat err)"
 	keep "status 3 $last" kept failure $last -- sh -c 'exit 3'
 	is "the status" $status 3
 	verifies judged && pass "its store verifies" || fail "its store: $(unverified)"
@@ -192,7 +193,8 @@ for last in "" --last=8M; do
 	is "the status" $status 3
 	keep "a signal $last" kept crash $last -- sh -c 'kill -SEGV $$'
 	keep "always $last" kept always $last -- true
-	keep "a child's status counts not $last" removed failure $last -- sh -c 'sh -c "exit 3"; true'
+	keep "a child's status counts not $last" removed failure $last -- \
+		sh -c 'sh -c "exit 3"; true'
 done
 keep "with snapshots" removed failure --last=8M --on-call='exit' -- "$program" 20
 is "the snapshots stay" "$(made judged)" 1
@@ -247,8 +249,8 @@ done
 # ---- requests that no depctl sends ----
 # refused NAME OPTIONS MESSAGE: a request to record with these options is refused, and makes nothing
 refused() {
-	ask '{"v":1,"op":"record","argv":["x"],"cwd":"/","store":"'"$tmp"'/never","options":{'"$2"'}}' \
-		>answer
+	ask '{"v":1,"op":"record","argv":["x"],"cwd":"/","store":"'"$tmp"'/never",
+		"options":{'"$2"'}}' >answer
 	grep -q "EINVAL.*$3" answer && [ ! -e never ] && pass "refused: $1" ||
 		fail "$1: $(cut -c 1-200 answer)"
 }
@@ -259,9 +261,11 @@ refused "nine triggers" '"last_bytes":10000000,"triggers":['"$(
 refused "a long pattern" '"last_bytes":10000000,"triggers":[{"glob":"'"$(printf '%0100d' 1)"'"}]' \
 	'1 to 55 bytes'
 refused "a pattern with a set" '"last_bytes":10000000,"triggers":[{"glob":"[a]"}]' '1 to 55 bytes'
-refused "33 offsets" '"last_bytes":10000000,"trigger_file":{"major":1,"minor":1,"inode":"5"},"triggers":[
+refused "33 offsets" '"last_bytes":10000000,"trigger_file":{"major":1,"minor":1,"inode":"5"},
+	"triggers":[
 	{"glob":"f","offsets":[0'"$(printf ',%d' $(seq 32))"']}]' 'more than 32'
-refused "offsets of no file" '"last_bytes":10000000,"triggers":[{"glob":"f","offsets":[1]}]' 'each other'
+refused "offsets of no file" '"last_bytes":10000000,"triggers":[{"glob":"f","offsets":[1]}]' \
+	'each other'
 refused "an inode that is no number" '"last_bytes":10000000,"trigger_file":{"major":1,"minor":1,
 	"inode":"18446744073709551616"},"triggers":[{"glob":"f","offsets":[1]}]' 'string of digits'
 refused "too many snapshots" '"last_bytes":10000000,"snapshots":1000001' '1 to 1000000'

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Suite: snapshot, triggers, triggers-depd.  A small server, of whose recording only a part is kept: flight
- * MILLISECONDS [SLOW].
+ * Suite: snapshot, triggers, triggers-depd. A small server, of whose recording only a part is
+ * kept: flight MILLISECONDS [SLOW].
  *
  * The main thread handles requests for this time, and three threads work with it; all that they
  * share is guarded by a mutex. With SLOW, request number SLOW takes 60 ms, in which handle_slowly()

@@ -71,7 +71,8 @@ static void say_summary(const struct record_options *o, const char *dir, const s
 	}
 	if (st->removed) {
 		warn("%s was removed: the command ended with status %d (--keep-if=%s)", dir,
-		     WEXITSTATUS(st->status), o->keep_if == DEP_KEEP_IF_CRASH ? "crash" : "failure");
+		     WEXITSTATUS(st->status),
+		     o->keep_if == DEP_KEEP_IF_CRASH ? "crash" : "failure");
 		return;
 	}
 	if (st->last_dropped)
