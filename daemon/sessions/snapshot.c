@@ -217,10 +217,13 @@ static void serve_trigger(struct session *s)
 		return;
 	n->kept = *kept;
 	err = choose_name(s);
-	if (err)
-		log_msg(LOG_WARNING, s->id, "no snapshot could be made: %s", strerror(-err));
 	n->asked = !err;
-	dep_trigger_drop(&n->triggers, !err);
+	/* One that fails counts, too: a program cannot fill the log with messages. */
+	dep_trigger_drop(&n->triggers, true);
+	if (!err)
+		return;
+	n->triggers.skipped++;
+	log_msg(LOG_WARNING, s->id, "no snapshot could be made: %s", strerror(-err));
 }
 
 int snapshot_trigger(struct session *s, const struct dep_kept *kept, char *why)
