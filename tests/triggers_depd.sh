@@ -202,9 +202,9 @@ is "the snapshots stay" "$(made judged)" 1
 is "attach has no --keep-if" $? 2
 
 # The program of a session that was stopped has not ended.
-"$DEPCTL" record -q --keep-if=failure -o stopped -- "$program" 600000 >out 2>err &
+"$DEPCTL" record -q --keep-if=failure -o stopped -- sleep 600 >out 2>err &
 depctl=$!
-wait_for 30 eval 'child=$(pgrep -P $depctl flight)' || fail "the program did not start: $(cat err)"
+wait_for 30 eval 'child=$(pgrep -P $depctl sleep)' || fail "the program did not start: $(cat err)"
 running="$running $child"
 wait_for 60 eval '[ "$(session 0 "s[\"raw_bytes\"] > 0")" = True ]'
 "$DEPCTL" stop "$(session 0 's["id"]')" >/dev/null
@@ -245,6 +245,43 @@ for how in killed restarted; do
 		rm -f go
 	done
 done
+
+# Killed while it removes a store: the next one removes the rest.
+# traced PID: is it traced?
+traced() {
+	grep -qs '^TracerPid:[ 	]*[1-9]' "/proc/$1/status"
+}
+mkfifo go
+"$DEPCTL" record -q --keep-if=failure -o half -- sh -c "read x <go" >out 2>err &
+depctl=$!
+wait_for 60 eval '[ "$(session 0 "s[\"process_count\"] > 0")" = True ]' ||
+	fail "no session: $(cat err)"
+collector=$(instance)
+if have strace; then
+	strace -qq -o strace.out -p "$collector" -e trace=unlinkat \
+		-e inject=unlinkat:signal=SIGKILL:when=2 2>strace.err &
+	strace=$!
+	running="$running $strace"
+	wait_for 30 eval 'traced "$collector" || ! kill -0 $strace 2>/dev/null'
+fi
+if traced "$collector"; then
+	echo >go
+	wait_for 60 eval '! kill -0 "$collector" 2>/dev/null || grep -qs "^State:.*Z" \
+		"/proc/$collector/status"' && pass "depd was killed while it removed a store" ||
+		fail "depd was not killed: $(cat strace.out strace.err)"
+	if [ "$(id -u)" != 0 ]; then
+		[ -d half ] || fail "nothing of the store is left"
+		wait "$depd_pid" 2>/dev/null
+		start
+	fi
+	wait $depctl
+	is "the next depd removes the rest" "$? $([ -e half ] && ls half)" "0 "
+else
+	skip "depd cannot be killed while it removes a store: $(cat strace.err 2>/dev/null)"
+	echo >go
+	wait $depctl
+fi
+rm -f go
 
 # ---- requests that no depctl sends ----
 # refused NAME OPTIONS MESSAGE: a request to record with these options is refused, and makes nothing
