@@ -206,7 +206,8 @@ is "attach has no --keep-if" $? 2
 depctl=$!
 wait_for 30 eval 'child=$(pgrep -P $depctl sleep)' || fail "the program did not start: $(cat err)"
 running="$running $child"
-wait_for 60 eval '[ "$(session 0 "s[\"raw_bytes\"] > 0")" = True ]'
+wait_for 60 eval '[ "$(session 0 "s[\"process_count\"] > 0")" = True ]' ||
+	fail "no session: $(cat err)"
 "$DEPCTL" stop "$(session 0 's["id"]')" >/dev/null
 wait_for 60 eval '[ "$(session 0 1)" = none ]' || fail "the session goes on"
 calm "$child"
