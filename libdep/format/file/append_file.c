@@ -143,7 +143,7 @@ int dep_file_create(struct dep_file *f, int dirfd, const char *name, const char 
 	int err;
 
 	*f = (struct dep_file){ 0 };
-	f->fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK |
+	f->fd = openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK |
 		       O_CLOEXEC, 0600);
 	if (f->fd < 0)
 		return dep_fail(-errno, "cannot create %s", name);

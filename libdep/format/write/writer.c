@@ -17,6 +17,8 @@
 #include "libdep/format/codec/exit_index.h"
 #include "libdep/format/read/lock.h"
 #include "libdep/format/read/manifest.h"
+#include "store_dir.h"
+#include "frames.h"
 #include "pack.h"
 #include "writer.h"
 
@@ -267,78 +269,39 @@ int dep_writer_frame(struct dep_writer *w, const struct dep_new_frame *f)
 	return err;
 }
 
+static int put_frame(void *w, const struct dep_new_frame *f)
+{
+	return dep_writer_frame(w, f);
+}
+
 int dep_writer_process(struct dep_writer *w, const struct dep_process *p)
 {
-	struct dep_wire_process r = {
-		.serial = p->serial, .pid = p->pid, .parent = p->parent, .cause = p->cause,
-		.start_ns = p->start_ns, .end_ns = p->end_ns,
-	};
-	const char *exe = p->exe || !p->cmdline ? p->exe : "";
-	size_t n = exe ? strlen(exe) + 1 : 0;
-	char *texts = malloc(n + p->cmdline_size + 1);
-	int err;
-
-	if (!texts)
-		return dep_fail(-ENOMEM, "process");
-	if (exe)
-		memcpy(texts, exe, n);
-	if (p->cmdline)
-		memcpy(texts + n, p->cmdline, p->cmdline_size);
 	w->nprocesses++;
-	err = dep_writer_frame(w, &(struct dep_new_frame){
-		.type = DEP_F_PROCESS, .process = p->serial, .data = &r, .size = sizeof(r),
-		.more = texts, .more_size = n + (p->cmdline ? p->cmdline_size : 0),
-	});
-	free(texts);
-	return err;
+	return dep_frame_process(&(struct dep_frame_to){ put_frame, w }, p);
 }
 
 int dep_writer_process_end(struct dep_writer *w, const struct dep_process *p)
 {
-	struct dep_wire_process_end r = {
-		.serial = p->serial, .end_ns = p->end_ns, .built = p->built,
-		.translate_ns = p->translate_ns,
-	};
-
-	return dep_writer_frame(w, &(struct dep_new_frame){
-		.type = DEP_F_PROCESS_END, .process = p->serial, .data = &r, .size = sizeof(r),
-	});
-}
-
-static struct dep_wire_thread wire_thread(const struct dep_thread *t)
-{
-	return (struct dep_wire_thread){
-		.serial = t->serial, .tid = t->tid, .process = t->process,
-		.parent = t->parent, .start_ns = t->start_ns, .end_ns = t->end_ns,
-		.flushes = t->flushes, .null_bytes = t->null_bytes, .end = t->end,
-	};
+	return dep_frame_process_end(&(struct dep_frame_to){ put_frame, w }, p);
 }
 
 int dep_writer_thread(struct dep_writer *w, const struct dep_thread *t)
 {
-	struct dep_wire_thread r = wire_thread(t);
-
 	w->nthreads++;
-	return dep_writer_frame(w, &(struct dep_new_frame){
-		.type = DEP_F_THREAD, .process = t->process, .data = &r, .size = sizeof(r),
-	});
+	return dep_frame_thread(&(struct dep_frame_to){ put_frame, w }, t);
 }
 
 int dep_writer_thread_end(struct dep_writer *w, const struct dep_thread *t)
 {
 	const struct dep_chain *c = dep_table_find(&w->chains, sizeof(*c), t->serial);
-	struct dep_wire_thread r = wire_thread(t);
+	struct dep_wire_thread sums = { 0 };
 
 	if (c) {
-		r.segments = c->segments;
-		r.raw_bytes = c->raw_bytes;
-		r.chain = c->chain;
+		sums.segments = c->segments;
+		sums.raw_bytes = c->raw_bytes;
+		sums.chain = c->chain;
 	}
-	r.fixed = sizeof(r);
-	return dep_writer_frame(w, &(struct dep_new_frame){
-		.type = DEP_F_THREAD_END, .process = t->process, .data = &r, .size = sizeof(r),
-		.more = t->name, .more_size = t->name ? strlen(t->name) + 1 : 0,
-	});
+	return dep_frame_thread_end(&(struct dep_frame_to){ put_frame, w }, t, &sums);
 }
 
 int dep_writer_message(struct dep_writer *w, const char *text)
@@ -350,33 +313,14 @@ int dep_writer_message(struct dep_writer *w, const char *text)
 
 int dep_writer_last(struct dep_writer *w, const struct dep_last *last)
 {
-	struct dep_wire_last r = {
-		.max_bytes = last->max_bytes, .max_ns = last->max_ns, .from_ns = last->from_ns,
-		.from_timestamp = last->from_timestamp, .chunks = last->chunks,
-		.bytes = last->bytes, .processes = last->processes, .threads = last->threads,
-		.fixed = sizeof(r), .rows = (u32)last->nthreads,
-		.kept_ns = last->kept.at_ns, .kept_realtime_ns = last->kept.realtime_ns,
-		.value = last->kept.value, .reason = last->kept.reason, .tid = last->kept.tid,
-	};
-	struct dep_wire_last_thread *row = calloc(last->nthreads + 1, sizeof(*row));
-	size_t i;
-	int err;
+	return dep_frame_last(&(struct dep_frame_to){ put_frame, w }, last);
+}
 
-	if (!row)
-		return dep_fail(-ENOMEM, "threads");
-	memcpy(r.what, last->kept.what, sizeof(r.what));
-	for (i = 0; i < last->nthreads; i++)
-		row[i] = (struct dep_wire_last_thread){
-			.serial = last->thread[i].thread, .first = last->thread[i].first,
-			.chunks = last->thread[i].chunks, .bytes = last->thread[i].bytes,
-			.tid_address = last->thread[i].tid_address,
-		};
-	err = dep_writer_frame(w, &(struct dep_new_frame){
-		.type = DEP_F_LAST, .data = &r, .size = sizeof(r),
-		.more = row, .more_size = last->nthreads * sizeof(*row),
-	});
-	free(row);
-	return err;
+int dep_writer_dir(const struct dep_writer *w, struct dep_store_dir *b)
+{
+	*b = (struct dep_store_dir){ .fmt = w->fmt, .access = w->access };
+	b->dirfd = fcntl(w->dirfd, F_DUPFD_CLOEXEC, 0);
+	return b->dirfd < 0 ? dep_fail(-errno, "cannot open %s again", w->dir) : 0;
 }
 
 /* Begin a new segment file if @more bytes would make the current file larger than w->roll. */
