@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "libdep/format/write/store_dir.h"
 #include "chunk_end.h"
 #include "internal.h"
 #include "snapshot_store.h"
@@ -21,17 +22,31 @@
 #define LEAVE_NS	10000000000ull
 #define WAIT_EXEC_NS	1000000l	/* time between passes while an execve is in progress */
 
+static int window_to_disk(struct dep_window *w, const struct dep_writer *writer)
+{
+	struct dep_store_dir at;
+	int err = dep_writer_dir(writer, &at);
+
+	return err ? err : dep_window_to_disk(w, &at);
+}
+
 /* Let the queue keep the newest chunks only. The store says so from the beginning. */
 static int begin_window(struct dep_collector *c, const struct dep_collect_setup *setup,
 			struct dep_queue_setup *queue)
 {
+	int err = 0;
+
 	if (!setup->last_bytes || !setup->w)
 		return 0;
 	c->window = queue->window = dep_window_new(setup->last_bytes, setup->last_ns,
 						    c->s->layout.chunk_size);
-	return c->window ? dep_writer_last(setup->w, &(struct dep_last){
+	if (!c->window)
+		return -ENOMEM;
+	if (setup->last_on_disk)
+		err = window_to_disk(c->window, setup->w);
+	return err ? err : dep_writer_last(setup->w, &(struct dep_last){
 		.max_bytes = setup->last_bytes, .max_ns = setup->last_ns,
-	}) : -ENOMEM;
+	});
 }
 
 int dep_collector_create(struct dep_collector **out, struct dep_session *s,
@@ -43,6 +58,7 @@ int dep_collector_create(struct dep_collector **out, struct dep_session *s,
 		.w = setup->w, .s = s->map, .chunk_size = s->layout.chunk_size,
 		.max_size = setup->max_size,
 	};
+	int err = -ENOMEM;
 
 	if (!c)
 		return -ENOMEM;
@@ -60,8 +76,10 @@ int dep_collector_create(struct dep_collector **out, struct dep_session *s,
 		pool = c->pool = dep_pool_create(0);
 	if (!c->procs || !c->threads || !c->used || (s->module && !c->cuts) || !pool)
 		goto fail;
-	if (begin_window(c, setup, &queue))
+	err = begin_window(c, setup, &queue);
+	if (err)
 		goto fail;
+	err = -ENOMEM;
 	c->queue = dep_queue_create(pool, &queue);
 	if (!c->queue)
 		goto fail;
@@ -76,7 +94,7 @@ fail:
 	free(c->threads);
 	free(c->procs);
 	free(c);
-	return -ENOMEM;
+	return err;
 }
 
 bool dep_collector_step(struct dep_collector *c)
@@ -231,6 +249,7 @@ void dep_collector_status(struct dep_collector *c, struct dep_collect_status *st
 		.failed = dep_queue_failed(c->queue),
 		.last_bytes = c->window ? dep_window_bytes(c->window) : 0,
 		.last_descriptors = c->window ? dep_window_descriptor_bytes(c->window) : 0,
+		.last_limit = c->window ? dep_window_limit(c->window) : 0,
 	};
 	if (c->window_ended) {
 		st->last_dropped = c->dropped.bytes;
@@ -336,6 +355,9 @@ void dep_collector_free(struct dep_collector *c)
 	dep_procs_close(c);
 	dep_queue_drain(c->queue);
 	dep_snapshot_free(c->snapshot);
+	/* Others can store them when what went wrong is set right. */
+	if (c->window && dep_queue_failed(c->queue) && !c->unwanted)
+		dep_window_keep_files(c->window);
 	dep_queue_free(c->queue);
 	dep_window_free(c->window);
 	dep_pool_free(c->pool);

@@ -187,6 +187,7 @@ struct dep_collect_status {
 	 * everything was kept (or 0).
 	 */
 	u64 last_bytes, last_descriptors, last_dropped, last_from_ns;
+	u64 last_limit;		/* maximum bytes of all that; fewer than asked for: a full disk */
 	char error[512];
 };
 
@@ -215,11 +216,12 @@ struct dep_collect_setup {
 	struct dep_writer *w;		/* NULL: store nothing (ADEPT_S_NO_RECORD) */
 	u64 max_size;			/* stop when the store has this many bytes; 0: never */
 	/*
-	 * Not 0: keep only the newest chunks, at most this many bytes, in memory and store them at
-	 * the end. Not with @max_size, and not for a session that is adopted.
+	 * Not 0: keep only the newest chunks, at most this many bytes, and store them at the end.
+	 * Not with @max_size, and not for a session that is adopted.
 	 */
 	u64 last_bytes;
 	u64 last_ns;			/* with @last_bytes: drop older chunks, too; 0: no limit */
+	bool last_on_disk;		/* with @last_bytes: in files of the store, not in memory */
 	const struct dep_exec_ops *ops;	/* copied; NULL: do not follow execve */
 	struct dep_pool *pool;		/* writer threads; NULL: start a pool for this collector */
 	/*

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "kept_chunk.h"
+#include "window_files.h"
 
 #define MAP_LEAST	(64u << 10)	/* larger chunks are mapped: freeing returns their memory */
 
@@ -32,8 +34,47 @@ struct dep_kept_chunk *dep_kept_new(size_t size)
 	return k;
 }
 
+struct dep_kept_chunk *dep_kept_in_file(struct dep_window_file *file)
+{
+	struct dep_kept_chunk *k = calloc(1, sizeof(*k));
+
+	if (!k)
+		return NULL;
+	k->refs = 1;
+	k->file = file;
+	dep_window_file_get(file);
+	return k;
+}
+
+int dep_kept_enlarge(struct dep_body_buffer *b, size_t size)
+{
+	if (b->room >= size)
+		return 0;
+	free(b->data);
+	b->data = malloc(size);
+	b->room = b->data ? size : 0;
+	return b->data ? 0 : -ENOMEM;
+}
+
+int dep_kept_body(const struct dep_kept_chunk *k, struct dep_body_buffer *b, const u8 **body)
+{
+	int err;
+
+	*body = k->body;
+	if (!k->file)
+		return 0;
+	/* Not 0 bytes, and whole words, as in a ring. */
+	err = dep_kept_enlarge(b, ((size_t)k->chunk.fill + 15) & ~(size_t)7);
+	if (!err)
+		err = dep_window_file_read(k, b->data);
+	*body = b->data;
+	return err;
+}
+
 void dep_kept_free(struct dep_kept_chunk *k)
 {
+	if (k->file)
+		dep_window_file_put(k->file);
 	if (k->mapped)
 		munmap(k, k->size);
 	else

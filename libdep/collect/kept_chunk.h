@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A chunk in the memory of the collector, shared by a window (window.h) and the snapshots that have
- * the chunk (snapshot_store.h). It is freed with the last reference.
+ * A chunk in the memory of the collector or in a file (window_files.h), shared by a window
+ * (window.h) and the snapshots that have the chunk (snapshot_store.h). It is freed with the last
+ * reference.
  */
 #ifndef ADEPT_COLLECT_KEPT_CHUNK_H
 #define ADEPT_COLLECT_KEPT_CHUNK_H
@@ -10,6 +11,8 @@
 
 #include "libdep/abi/session_file.h"
 
+struct dep_window_file;
+
 /** struct dep_moment - one moment in the time of the monotonic clock and in TSC ticks */
 struct dep_moment {
 	u64 ns, timestamp;
@@ -17,17 +20,41 @@ struct dep_moment {
 
 struct dep_kept_chunk {
 	struct dep_kept_chunk *next;	/* in the window, or among the window's spare memory */
-	size_t size;		/* bytes of memory with this header */
+	size_t size;		/* bytes of memory with this header, or bytes in @file */
 	u32 refs;
 	u32 thread;		/* serial */
 	bool mapped;
 	struct dep_moment added;
 	struct adept_chunk chunk;
-	u8 body[];
+	/* The fields up to @thread_bytes are for a chunk in a file. */
+	struct dep_window_file *file;	/* NULL: the chunk is in memory */
+	u64 offset;		/* of the body in @file */
+	u64 body_check;
+	/* as in struct dep_wire_window_chunk, of a chunk that was found in a file */
+	u64 number, bytes, thread_chunks, thread_bytes;
+	u8 body[];		/* empty with @file */
 };
+
+/** struct dep_body_buffer - memory for the body of a chunk that is in a file */
+struct dep_body_buffer {
+	u8 *data;
+	size_t room;
+};
+
+/** dep_kept_enlarge() - make room for @size bytes; 0 or -ENOMEM */
+int dep_kept_enlarge(struct dep_body_buffer *b, size_t size);
+/**
+ * dep_kept_body() - get the body of a chunk
+ * @b: memory for it, if the chunk is in a file
+ *
+ * Return: 0; -ENOMEM; -EBADMSG: the file has not what was written; or a negative errno.
+ */
+int dep_kept_body(const struct dep_kept_chunk *k, struct dep_body_buffer *b, const u8 **body);
 
 /** dep_kept_new() - allocate a chunk of @size bytes with its header; NULL without memory */
 struct dep_kept_chunk *dep_kept_new(size_t size);
+/** dep_kept_in_file() - allocate a chunk whose body is in @file, which it gets a reference to */
+struct dep_kept_chunk *dep_kept_in_file(struct dep_window_file *file);
 /** dep_kept_memory() - bytes of memory for a chunk with @fill bytes */
 size_t dep_kept_memory(u32 fill);
 

@@ -86,6 +86,19 @@ struct dep_moment dep_queue_now(void)
 	return (struct dep_moment){ .ns = now_ns(), .timestamp = __builtin_ia32_rdtsc() };
 }
 
+/* Say in the store that the window has become smaller. */
+static void note_full(struct dep_queue *q, u64 before)
+{
+	u64 limit = dep_window_limit(q->set.window);
+	char text[160];
+
+	if (limit == before)
+		return;
+	snprintf(text, sizeof(text), "the disk is full: from now on at most %llu KiB are kept "
+		 "(--last)", (unsigned long long)limit >> 10);
+	dep_writer_message(q->set.w, text);
+}
+
 static int put_window_chunk(struct dep_queue *q, const struct dep_job *job)
 {
 	bool stopped = dep_queue_stopped(q);
@@ -164,8 +177,7 @@ static int put_by_kind(struct dep_queue *q, const struct dep_job *job)
 		dep_window_trim_thread(q->set.window, job);
 		return 0;
 	case DEP_JOB_TRIM_END:
-		dep_window_trim_end(q->set.window);
-		return 0;
+		return dep_window_trim_end(q->set.window);
 	case DEP_JOB_PROCESS:
 	case DEP_JOB_PROCESS_END:
 	case DEP_JOB_THREAD:
@@ -181,8 +193,10 @@ static int put_by_kind(struct dep_queue *q, const struct dep_job *job)
 
 static int put_window(struct dep_queue *q, const struct dep_job *job)
 {
+	u64 limit = dep_window_limit(q->set.window);
 	int ret = put_by_kind(q, job);
 
+	note_full(q, limit);
 	if (ret == -E2BIG)
 		return dep_fail(ret, "the descriptions of the code that the programs can still "
 				"execute, and the processes that forked them, take more than "
@@ -268,6 +282,8 @@ void dep_queue_put_job(struct dep_queue *q, struct dep_job *job)
 		note_bad(q, job);
 	else if (ret)
 		fail(q, job, ret);
+	if (ret)
+		job->ret = ret;
 	if (!q->set.w)
 		return;
 	store(&q->stored, dep_writer_bytes(q->set.w));

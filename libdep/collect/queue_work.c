@@ -46,29 +46,30 @@ void dep_copy_upwards(u8 *to, const u8 *from, size_t size)
 }
 
 /*
- * Copy a chunk, since it must not change after it was checked. A chunk that a thread may still
- * write to, or that belongs to a killed thread, is copied by dep_copy_upwards().
+ * Copy a chunk, since it must not change after it was checked, or read it from a file. A chunk that
+ * a thread may still write to, or that belongs to a killed thread, is copied by dep_copy_upwards().
  */
-static const u8 *copy_chunk(struct dep_worker *me, const struct dep_job *job)
+static int copy_chunk(struct dep_worker *me, const struct dep_job *job, const u8 **body)
 {
 	size_t size = (job->size + 7) & ~7ul;
 	u64 since = now_ns();
+	int err;
 
-	if (!job->body)
-		return job->data;
-	if (me->room < size) {
-		free(me->copy);
-		me->copy = malloc(size);
-		me->room = me->copy ? size : 0;
+	*body = job->data;
+	if (job->kept) {
+		err = dep_kept_body(job->kept, &me->copy, body);
+	} else if (!job->body) {
+		return 0;
+	} else {
+		err = dep_kept_enlarge(&me->copy, size);
+		if (!err && dep_job_is_scan(job->kind))
+			dep_copy_upwards(me->copy.data, job->body, size);
+		else if (!err)
+			memcpy(me->copy.data, job->body, job->size);
+		*body = me->copy.data;
 	}
-	if (!me->copy)
-		return NULL;
-	if (dep_job_is_scan(job->kind))
-		dep_copy_upwards(me->copy, job->body, size);
-	else
-		memcpy(me->copy, job->body, job->size);
 	count_stage(me->pool, DEP_STAGE_COPY, since);
-	return me->copy;
+	return err;
 }
 
 /* Pack a chunk, which may use only the first @known fragments: those admitted before it. */
@@ -81,10 +82,10 @@ static int pack_chunk(struct dep_queue *q, struct dep_job *job, struct dep_worke
 	/* A window copies the chunk when it is put there. */
 	if (q->set.window && job->kind == DEP_JOB_SEGMENT)
 		return 0;
-	body = copy_chunk(me, job);
+	ret = copy_chunk(me, job, &body);
 	since = now_ns();
-	if (!body)
-		return -ENOMEM;
+	if (ret)
+		return ret;
 	if (dep_job_is_scan(job->kind)) {
 		job->chunk.fill = dep_writer_scan_known(q->set.w, known, body, job->size);
 		job->chunk.tail_at = job->chunk.fill;

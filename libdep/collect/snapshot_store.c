@@ -6,9 +6,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "libdep/format/file/remove.h"
-#include "libdep/format/write/store_writer.h"
 #include "internal.h"
+#include "saved_store.h"
 #include "snapshot_store.h"
 
 #define NICENESS	10	/* of the thread: the recorded program comes first */
@@ -44,107 +43,11 @@ struct dep_snapshot *dep_snapshot_new(const struct dep_save *save, const struct 
 	return s;
 }
 
-/* Store entries of processes and threads. */
-static int put_jobs(struct dep_writer *w, struct dep_job *const *job, size_t n)
-{
-	size_t i;
-	int err = 0;
-
-	for (i = 0; i < n && !err; i++) {
-		switch (job[i]->kind) {
-		case DEP_JOB_PROCESS:
-			err = dep_writer_process(w, &job[i]->process);
-			break;
-		case DEP_JOB_PROCESS_END:
-			err = dep_writer_process_end(w, &job[i]->process);
-			break;
-		case DEP_JOB_THREAD:
-			err = dep_writer_thread(w, &job[i]->thread);
-			break;
-		default:
-			err = dep_writer_thread_end(w, &job[i]->thread);
-			break;
-		}
-	}
-	return err;
-}
-
-/* The descriptors were admitted before, so an error is one of the store. */
-static int put_descriptors(struct dep_writer *w, const struct dep_batches *b)
-{
-	size_t i, at, size;
-	int err = 0;
-
-	for (i = 0; i < b->n && !err; i++)
-		for (at = 0; !err && (size = dep_batch_run(b->row[i], &at)); at += size)
-			err = dep_writer_descriptors(w, b->row[i]->process, b->row[i]->data + at,
-						     size);
-	return err;
-}
-
-/* Store the chunks, and drop each as soon as it is stored. */
-static int put_chunks(struct dep_snapshot *s, struct dep_writer *w)
-{
-	struct dep_kept_chunk *k;
-	size_t i;
-	int err = 0;
-
-	for (i = 0; i < s->saved.nchunks && !err; i++) {
-		k = s->saved.chunk[i];
-		err = dep_writer_segment(w, k->thread, &k->chunk, k->body);
-		s->result.raw_bytes += k->chunk.fill;
-		s->saved.chunk[i] = NULL;
-		dep_kept_put(k);
-	}
-	return err;
-}
-
-static int put_all(struct dep_snapshot *s, struct dep_writer *w)
-{
-	struct dep_saved *saved = &s->saved;
-	int err = put_jobs(w, saved->begin, saved->nbegin);
-
-	if (!err)
-		err = put_descriptors(w, &saved->descriptors);
-	if (!err)
-		err = dep_writer_last(w, &saved->last);
-	if (!err)
-		err = put_chunks(s, w);
-	if (!err)
-		err = put_jobs(w, saved->end, saved->nend);
-	return err;
-}
-
-static int store_snapshot(struct dep_snapshot *s)
-{
-	struct dep_writer *w;
-	int err, ret;
-
-	err = dep_writer_create(&w, s->dir, s->save.meta, s->save.level);
-	if (err)
-		return err;
-	err = put_all(s, w);
-	s->result.stored_bytes = dep_writer_bytes(w);
-	if (err) {
-		snprintf(s->result.error, sizeof(s->result.error), "%s", dep_error());
-		dep_writer_discard(w);
-	} else {
-		ret = dep_writer_close(w, &s->ending);
-		/* 1: the store lacks a part that can be made again. */
-		err = ret < 0 ? ret : 0;
-	}
-	if (err)
-		dep_store_remove(s->dir);
-	return err;
-}
-
 static void finish(struct dep_snapshot *s, int err)
 {
 	struct dep_save_result *r = &s->result;
 
 	r->err = err;
-	r->threads = (uint32_t)s->saved.last.nthreads;
-	r->from_ns = s->saved.last.from_ns;
 	if (err && !*r->error)
 		snprintf(r->error, sizeof(r->error), "%s",
 			 err == -ENOMEM || !*dep_error() ? strerror(-err) : dep_error());
@@ -160,7 +63,9 @@ static void *run(void *arg)
 	struct dep_snapshot *s = arg;
 
 	setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS);
-	finish(s, store_snapshot(s));
+	finish(s, dep_saved_store(&s->saved, &(struct dep_save){
+		.dir = s->dir, .meta = s->save.meta, .level = s->save.level,
+	}, &s->ending, &s->result));
 	return NULL;
 }
 

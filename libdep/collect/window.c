@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "libdep/format/codec/descriptor.h"
-#include "window_parts.h"
+#include "window_disk.h"
 
 #define MAX_SPARE	4u
 /* Chunks may have this part of the bound, or so much or half of it, whatever descriptors take. */
@@ -97,7 +97,7 @@ static void recycle(struct dep_window *w, struct dep_kept_chunk *k)
 	w->nspare++;
 }
 
-static void drop_oldest(struct dep_window *w)
+void dep_window_drop_oldest(struct dep_window *w)
 {
 	struct dep_kept_chunk *k = w->oldest;
 	struct entry *t = dep_entries_find(&w->threads, k->thread);
@@ -119,55 +119,95 @@ static void drop_oldest(struct dep_window *w)
 		t->last.bytes += k->chunk.fill;
 		t->dropped_ns = k->chunk.start_ns;
 		t->holders--;
+		if (w->disk && !t->holders && !t->end)
+			dep_disk_log_dropped(w, t);
 		dep_window_release_thread(w, t);
 	}
+	if (w->disk)
+		dep_disk_dropped(w, k);
 	recycle(w, k);
 }
 
 void dep_window_expire(struct dep_window *w, struct dep_moment now)
 {
 	while (w->max_ns && w->oldest && now.ns - w->oldest->added.ns > w->max_ns)
-		drop_oldest(w);
+		dep_window_drop_oldest(w);
 }
 
 /*
  * Descriptors count in the bound, too. Those that only old chunks name go with these. Something is
  * left to chunks in any case, since code that can still be executed must stay described.
  */
+u64 dep_window_least(const struct dep_window *w, u64 bytes)
+{
+	u64 least = bytes / 2 < CHUNKS_LEAST ? bytes / 2 : CHUNKS_LEAST;
+
+	return least < w->max_bytes / CHUNKS_PART && w->max_bytes / CHUNKS_PART < bytes ?
+	       w->max_bytes / CHUNKS_PART : least;
+}
+
 static u64 room_for_chunks(const struct dep_window *w)
 {
-	u64 least = w->max_bytes / 2 < CHUNKS_LEAST ? w->max_bytes / 2 : CHUNKS_LEAST;
+	u64 least = dep_window_least(w, w->max_bytes);
 
-	if (least < w->max_bytes / CHUNKS_PART)
-		least = w->max_bytes / CHUNKS_PART;
+	if (w->disk)
+		return dep_disk_room(w);
 	return w->descriptor_bytes > w->max_bytes - least ? least :
 	       w->max_bytes - w->descriptor_bytes;
 }
 
+/* Bytes that count in the bound of bytes: those of a file go when nothing of it is left. */
+static u64 bytes_of_chunks(const struct dep_window *w)
+{
+	return (w->disk ? w->disk->file_bytes : w->bytes) - w->last_bytes;
+}
+
+static int keep_chunk(struct dep_window *w, const struct dep_job *job, struct dep_moment now,
+		      struct dep_kept_chunk **out)
+{
+	if (w->disk)
+		return dep_disk_add(w, job, now, out);
+	*out = dep_window_copy_chunk(w, job, now);
+	return *out ? 0 : -ENOMEM;
+}
+
+void dep_window_append(struct dep_window *w, struct dep_kept_chunk *k)
+{
+	struct entry *t = dep_entries_find(&w->threads, k->thread);
+
+	if (t) {
+		t->holders++;
+		t->chunks++;
+		t->bytes += k->chunk.fill;
+	}
+	*w->newest = k;
+	w->newest = &k->next;
+	w->nchunks++;
+	__atomic_store_n(&w->bytes, w->bytes + k->size, __ATOMIC_RELAXED);
+}
+
+void dep_window_fit(struct dep_window *w, u64 more)
+{
+	while (w->oldest && bytes_of_chunks(w) + more > room_for_chunks(w))
+		dep_window_drop_oldest(w);
+}
+
 int dep_window_chunk(struct dep_window *w, const struct dep_job *job, struct dep_moment now)
 {
-	size_t size = memory_of(w, job->chunk.fill);
+	u64 size = w->disk ? dep_window_file_size(job->chunk.fill) : memory_of(w, job->chunk.fill);
 	struct dep_kept_chunk *k;
-	struct entry *t;
+	int err;
 
 	if (!job->last_of || job->last_of != w->last_of)
 		w->last_bytes = 0;
 	w->last_of = job->last_of;
 	dep_window_expire(w, now);
-	while (w->oldest &&
-	       w->bytes - w->last_bytes + (job->last_of ? 0 : size) > room_for_chunks(w))
-		drop_oldest(w);
-	k = dep_window_copy_chunk(w, job, now);
-	if (!k)
-		return -ENOMEM;
-	t = dep_entries_find(&w->threads, job->serial);
-	if (t)
-		t->holders++;
-	*w->newest = k;
-	w->newest = &k->next;
-	w->nchunks++;
-	__atomic_store_n(&w->bytes, w->bytes + size, __ATOMIC_RELAXED);
-	w->last_bytes += job->last_of ? size : 0;
+	dep_window_fit(w, job->last_of ? 0 : size);
+	err = keep_chunk(w, job, now, &k);
+	if (err)
+		return err;
+	dep_window_append(w, k);
+	w->last_bytes += job->last_of ? k->size : 0;
 	return 0;
 }
 
@@ -193,6 +233,8 @@ int dep_window_descriptors(struct dep_window *w, u32 process, const u8 *data, si
 	if (!err)
 		err = dep_batches_add(&w->descriptors, process, data + from, size - from);
 	w->index_bytes = index_bytes;
+	if (!err && w->disk)
+		err = dep_disk_log_descriptors(w, process, data, size);
 	big = dep_window_count_descriptors(w);
 	if (w->fates.loose > LOOSE_LEAST && w->fates.loose > w->max_bytes / LOOSE_PART)
 		__atomic_store_n(&w->wants_trim, true, __ATOMIC_RELEASE);
@@ -241,5 +283,6 @@ void dep_window_free(struct dep_window *w)
 	dep_batches_drop(&w->descriptors);
 	dep_entries_free(&w->processes);
 	dep_entries_free(&w->threads);
+	dep_disk_free(w->disk);
 	free(w);
 }

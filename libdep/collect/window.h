@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The newest chunks of a recording with --last, in memory and not packed.
+ * The newest chunks of a recording with --last, not packed: in memory, or on the disk
+ * (window_disk.h).
  *
  *	ring --copy--> window --at the end--> queue --pack--> store
  *	                 |
@@ -28,6 +29,7 @@
 #include "trim.h"
 #include "write_queue.h"
 
+struct dep_store_dir;
 struct dep_window;
 
 /**
@@ -39,7 +41,21 @@ struct dep_window;
  * Return: NULL without memory.
  */
 struct dep_window *dep_window_new(u64 bytes, u64 ns, u32 chunk_size);
+/** dep_window_free() - free @w, and remove its files */
 void dep_window_free(struct dep_window *w);
+
+/**
+ * dep_window_to_disk() - keep the chunks of an empty window in files of a store's directory
+ * @at: copied; @w owns the descriptor, also after an error
+ *
+ * A copy of all else goes to a file, so that others can store the window if the collector is
+ * killed. Return: 0 or a negative errno after dep_fail().
+ */
+int dep_window_to_disk(struct dep_window *w, const struct dep_store_dir *at);
+/** dep_window_keep_files() - let dep_window_free() leave the files of a window on the disk */
+void dep_window_keep_files(struct dep_window *w);
+/** dep_window_limit() - maximum bytes, fewer than asked for if the disk was full; any thread */
+u64 dep_window_limit(const struct dep_window *w);
 
 /**
  * dep_window_entry() - keep a copy of @job, the begin or end of a process or thread
@@ -69,8 +85,12 @@ int dep_window_trim_begin(struct dep_window *w, u64 ns, const struct dep_trim_op
  * @job: serial of the thread, and a copy of its unfinished chunk
  */
 void dep_window_trim_thread(struct dep_window *w, const struct dep_job *job);
-/** dep_window_trim_end() - when all threads were looked at: drop descriptors */
-void dep_window_trim_end(struct dep_window *w);
+/**
+ * dep_window_trim_end() - when all threads were looked at: drop descriptors
+ *
+ * Return: 0; with a window on the disk also a negative errno after dep_fail().
+ */
+int dep_window_trim_end(struct dep_window *w);
 
 /**
  * dep_window_chunk() - add the chunk of @job, and drop the oldest chunks beyond the bounds
@@ -79,7 +99,7 @@ void dep_window_trim_end(struct dep_window *w);
  * Chunks with the same @job->last_of as the chunk before do not count in the bound of bytes: they
  * are the last ones of the same process.
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0; -ENOMEM; with a window on the disk also another negative errno after dep_fail().
  */
 int dep_window_chunk(struct dep_window *w, const struct dep_job *job, struct dep_moment now);
 

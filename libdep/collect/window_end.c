@@ -2,11 +2,13 @@
 /* The end of a recording: put all that a window has into the queue, in the order of a store. */
 #include <errno.h>
 
-#include "window_parts.h"
+#include "window_disk.h"
 
 /* Called by a writer thread when the chunk is in the store. */
 static void chunk_stored(struct dep_job *job)
 {
+	if (job->kept)
+		dep_disk_stored(job->kept, job->ret);
 	dep_kept_put(job->owner);
 }
 
@@ -19,7 +21,10 @@ static int put_chunk(struct dep_queue *q, struct dep_kept_chunk *k)
 	job->serial = k->thread;
 	job->chunk = k->chunk;
 	job->size = k->chunk.fill;
-	job->body = k->body;
+	if (k->file)
+		job->kept = k;
+	else
+		job->body = k->body;
 	job->owner = k;
 	job->done = chunk_stored;
 	dep_queue_put(q, job);
@@ -112,6 +117,8 @@ int dep_window_empty(struct dep_window *w, struct dep_queue *q)
 	struct dep_kept_chunk *k;
 	int err;
 
+	if (w->disk)
+		dep_disk_storing(w);
 	put_entries(&w->processes, q, false);
 	err = put_descriptors(w, q);
 	put_entries(&w->threads, q, false);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "window_parts.h"
+#include "window_disk.h"
 
 /* Index of @serial, or where it would be. Serials mostly ascend, so look at the end first. */
 static size_t place_of(const struct entries *e, u32 serial)
@@ -175,6 +175,8 @@ int dep_window_entry(struct dep_window *w, const struct dep_job *job)
 {
 	int err = add_entry(w, job), big = dep_window_count_descriptors(w);
 
+	if (!err && w->disk)
+		err = dep_disk_log_entry(w, job);
 	return err ? err : big;
 }
 

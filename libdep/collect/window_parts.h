@@ -16,6 +16,7 @@ struct entry {
 	struct dep_job *begin, *end;
 	/* The following fields are for threads. */
 	struct dep_last_thread last;
+	u64 chunks, bytes;	/* that were added, with a window on the disk */
 	u64 dropped_ns;		/* when the last chunk that was dropped had begun; 0: none */
 	/* During a trim: when its oldest chunk, and the one before the next one, began. */
 	u64 oldest_ns, before_ns;
@@ -57,6 +58,7 @@ struct dep_window {
 	bool wants_trim;
 	struct dep_last dropped;
 	struct saving saving;
+	struct dep_disk *disk;	/* NULL: the chunks are in memory */
 };
 
 /* ---- window.c ---- */
@@ -70,6 +72,14 @@ struct dep_kept_chunk *dep_window_copy_chunk(struct dep_window *w, const struct 
  * Return: 0; -E2BIG: they are more than the bound allows.
  */
 int dep_window_count_descriptors(struct dep_window *w);
+/** dep_window_least() - bytes that chunks may have in any case, of the bound @bytes */
+u64 dep_window_least(const struct dep_window *w, u64 bytes);
+/** dep_window_fit() - drop the oldest chunks until there is room for @more bytes, or none left */
+void dep_window_fit(struct dep_window *w, u64 more);
+/** dep_window_append() - add a chunk as the newest one; @w owns the reference */
+void dep_window_append(struct dep_window *w, struct dep_kept_chunk *k);
+/** dep_window_drop_oldest() - drop the oldest chunk, of which there must be one */
+void dep_window_drop_oldest(struct dep_window *w);
 
 /* ---- window_entries.c ---- */
 

@@ -16,6 +16,7 @@
 #include "libdep/abi/session_file.h"
 #include "libdep/format/write/store_writer.h"
 
+struct dep_kept_chunk;
 struct dep_packed;
 struct dep_queue;
 struct dep_window;
@@ -50,6 +51,7 @@ struct dep_job {
 	size_t size;		/* number of valid bytes at @body or in @data */
 	size_t room;		/* size of @data */
 	const u8 *body;		/* the chunk's memory in the ring; NULL: the chunk is in @data */
+	const struct dep_kept_chunk *kept;	/* not NULL: the chunk's body is in its file */
 	/**
 	 * @done: NULL, or called by a writer thread when the store has the job or has rejected it;
 	 *	in the order of the queue and for one job at a time

@@ -38,7 +38,7 @@ static void *storing_thread(void *arg)
 	}
 	pthread_mutex_unlock(&p->lock);
 	dep_compressor_free(me->press);
-	free(me->copy);
+	free(me->copy.data);
 	return NULL;
 }
 

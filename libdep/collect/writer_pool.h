@@ -58,8 +58,7 @@ struct dep_worker {
 	struct dep_pool *pool;
 	pthread_t thread;
 	struct dep_compressor *press;
-	u8 *copy;		/* buffer of @room bytes for the copy of a chunk */
-	size_t room;
+	struct dep_body_buffer copy;	/* for the copy of a chunk */
 };
 
 struct dep_pool {

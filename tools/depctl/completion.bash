@@ -150,7 +150,7 @@ _depctl_record()
 	if [[ $cur == -* ]]; then
 		[[ " ${COMP_WORDS[*]} " == *" --races "* ]] && races=$_depctl_races_options ||
 			races=--report
-		mapfile -t COMPREPLY < <(compgen -W "--output= --share --ring-size= --max-size= --last= --keep-if=
+		mapfile -t COMPREPLY < <(compgen -W "--output= --share --ring-size= --max-size= --last= --last-on-disk --keep-if=
 			--on-call= --on-slow= --on-perf= --snapshots=
 			--on-full= --level= --transport= --alone --socket= --null --no-record --self-check
 			--keep-translations --strict --no-follow --children= --no-functions --no-aslr
@@ -207,7 +207,7 @@ _depctl()
 		fi
 		return
 		;;
-	attach) options="--output --for --last --on-call= --on-slow= --on-perf= --snapshots= --burst
+	attach) options="--output --for --last --last-on-disk --on-call= --on-slow= --on-perf= --snapshots= --burst
 		--children --background --alone --socket --quiet --dry --json --help" ;;
 	detach) options="--session --socket --quiet --help" ;;
 	pause | resume) options="--socket --quiet --help" ;;

@@ -5,6 +5,8 @@
  *
  *	fragments:	file header, frames
  *	segments.NNN:	file header, segments
+ *	window.log:	as fragments; while --last-on-disk records, or when it could not end
+ *	window.NNN:	file header, chunks; likewise
  *
  * Frames and segments begin at multiples of 8; the gaps are zero.  A frame or segment is valid
  * only if it is whole and its checksums match.
@@ -80,6 +82,8 @@ enum dep_frame_type {
 	DEP_F_TRIM = 10,	/* struct dep_wire_trim: the oldest segments were removed */
 	DEP_F_REPACK = 11,	/* reserved: a segment file was packed again */
 	DEP_F_LAST = 12,	/* struct dep_wire_last: only the newest chunks are stored */
+	DEP_F_TID_ADDRESS = 13,	/* struct dep_wire_tid_address; in window.log only */
+	DEP_F_LAST_THREAD = 14,	/* struct dep_wire_last_thread; in window.log only */
 };
 
 /* Header of a frame, followed by a payload of @size bytes.  Texts in payloads end with NUL. */
@@ -204,6 +208,45 @@ struct dep_wire_last_thread {
 	u64 tid_address;	/* word that the kernel clears at the thread's end; 0: unknown */
 };
 
+/* ---- a window on the disk (--last-on-disk) ---- */
+
+#define DEP_WINDOW_LOG		"window.log"
+#define DEP_WINDOW_NEW_LOG	"window.log.new"	/* until it replaces window.log */
+#define DEP_WINDOW_PREFIX	"window."
+#define DEP_WINDOW_NAME		DEP_WINDOW_PREFIX "%03u"
+#define DEP_WINDOW_MAGIC	"DEPWIN\r\n"
+#define DEP_WINDOW_CHUNK	0x43574544u	/* "DEWC" */
+
+/*
+ * Payload of TID_ADDRESS, which stands before the THREAD_END of the same thread in window.log:
+ * dep_wire_last_thread.tid_address of a thread that has ended.
+ */
+struct dep_wire_tid_address {
+	u32 serial, pad;
+	u64 tid_address;
+};
+
+/*
+ * LAST_THREAD says what was dropped of a thread of which the window had no chunk any more. It does
+ * not count if there is a chunk of the thread.
+ *
+ * Header of a chunk in window.NNN, followed by the chunk's body of chunk.fill bytes as it was in
+ * the ring. Numbers and sums count what was added to the window, dropped chunks included.
+ */
+struct dep_wire_window_chunk {
+	u32 magic;
+	u32 size;		/* of this header */
+	u32 thread;		/* serial */
+	u32 pad;
+	u64 number;		/* chunks that were added before */
+	u64 bytes;		/* of the bodies of these */
+	u64 thread_chunks, thread_bytes;	/* as @number and @bytes, of the same thread */
+	u64 added_ns, added_timestamp;	/* CLOCK_MONOTONIC and TSC */
+	u64 body_check;		/* XXH3-64 of the body, with seed dep_format.seed */
+	struct adept_chunk chunk;
+	u64 check;		/* XXH3-64 of the fields above, with seed dep_format.seed */
+};
+
 /* ---- segments ---- */
 
 #define DEP_SEG_HEAD_MAGIC	0x53504544u	/* "DEPS" */
@@ -286,6 +329,7 @@ _Static_assert(sizeof(struct dep_seg_header) == 336 && DEP_SEG_HEADER_OLD == 304
 _Static_assert(sizeof(struct dep_wire_thread) == 80, "size of a structure on disk changed");
 _Static_assert(sizeof(struct dep_wire_thread_sum) == 24, "size of a structure on disk changed");
 _Static_assert(sizeof(struct dep_wire_end) == 160, "size of a structure on disk changed");
+_Static_assert(sizeof(struct dep_wire_window_chunk) == 320, "size of a structure on disk changed");
 _Static_assert(DEP_END_FIXED == 144, "size of a structure on disk changed");
 
 #endif

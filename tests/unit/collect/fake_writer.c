@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "libdep/abi/stream.h"
+#include "libdep/format/write/store_dir.h"
 #include "libdep/format/write/pack.h"
 #include "libdep/format/write/resume.h"
 #include "fake_engine.h"
@@ -31,6 +32,13 @@ static void wrong(struct dep_writer *w, const char *why)
 		return;
 	if (!w->errors++)
 		w->error = why;
+}
+
+int dep_writer_dir(const struct dep_writer *w, struct dep_store_dir *b)
+{
+	(void)w;
+	(void)b;
+	return -ENOSYS;
 }
 
 int dep_writer_process(struct dep_writer *w, const struct dep_process *p)

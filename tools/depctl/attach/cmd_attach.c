@@ -15,7 +15,7 @@
 
 enum {
 	OPT_DRY = OPT_JSON + 1, OPT_FOR, OPT_LAST, OPT_BURST, OPT_ALONE, OPT_DEPD, OPT_BACKGROUND,
-	OPT_CHILDREN, OPT_ON_CALL, OPT_ON_SLOW, OPT_ON_PERF, OPT_SNAPSHOTS,
+	OPT_CHILDREN, OPT_ON_CALL, OPT_ON_SLOW, OPT_ON_PERF, OPT_SNAPSHOTS, OPT_LAST_ON_DISK,
 };
 
 struct attach {
@@ -32,6 +32,8 @@ static const struct argp_option options[] = {
 	  "natively", 1 },
 	{ "last", OPT_LAST, "SIZE|TIME", 0, "Keep only the newest SIZE (such as 64M) or TIME (30s, "
 	  "5m) of the recording, in memory, and store it at the end", 1 },
+	{ "last-on-disk", OPT_LAST_ON_DISK, NULL, 0, "With --last, keep it in files of the store "
+	  "instead: depctl snapshot can store it if the recorder is killed", 1 },
 	{ "on-call", OPT_ON_CALL, "GLOB", 0, "With --last, store a snapshot when a function with "
 	  "such a name is called", 1 },
 	{ "on-slow", OPT_ON_SLOW, "GLOB:TIME", 0, "With --last, store a snapshot when a call of "
@@ -91,6 +93,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_LAST:
 		last_parse(&a->record, arg, state);
+		break;
+	case OPT_LAST_ON_DISK:
+		a->record.last_on_disk = true;
 		break;
 	case OPT_BURST:
 		burst_parse(&a->burst, arg, state);

@@ -44,7 +44,7 @@ struct record {
 	bool removed;		/* the store is to be removed: --keep-if */
 	bool native;		/* the command runs unrecorded */
 	bool privileged;	/* the command runs unrecorded because it has privileges */
-	bool child_ended, warned_waiting, warned_failed;
+	bool child_ended, warned_waiting, warned_failed, warned_full;
 	uint64_t ended_ns;
 	char cwd[PATH_MAX];
 	struct dep_meta meta;
@@ -162,6 +162,7 @@ static int tick(void *arg)
 {
 	struct record *r = arg;
 	struct dep_collect_status st;
+	char size[16];
 
 	if (listen_to_depctl(r))
 		return 1;
@@ -175,6 +176,11 @@ static int tick(void *arg)
 		r->warned_failed = true;
 		warn("recording has stopped, the command goes on: %s",
 		     dep_collector_error(r->collector));
+	}
+	if (st.last_limit < r->o.last_bytes && !r->warned_full) {
+		r->warned_full = true;
+		warn("the disk is full: less than --last asks for is kept, at present %s",
+		     human_size(st.last_limit, size));
 	}
 	if (!r->warned_waiting && is_waiting(r, &st)) {
 		r->warned_waiting = true;
@@ -230,6 +236,7 @@ static int prepare(struct record *r)
 	struct dep_collect_setup setup = {
 		.max_size = r->o.max_size, .ops = &ops,
 		.last_bytes = r->o.last_bytes, .last_ns = r->o.last_ns,
+		.last_on_disk = r->o.last_on_disk,
 	};
 	struct dep_why why = { "" };
 	struct rlimit files;
@@ -268,7 +275,8 @@ static int prepare(struct record *r)
 	setup.w = r->writer;
 	ret = dep_collector_create(&r->collector, &r->session, &setup);
 	if (ret)
-		warn("the collector cannot be started: %s", strerror(-ret));
+		warn("the collector cannot be started: %s",
+		     r->o.last_on_disk && *dep_error() ? dep_error() : strerror(-ret));
 	else if (r->no_module)
 		dep_collector_message(r->collector, "the kernel module is not used: %s",
 				      r->no_module);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The option --last of depctl record and depctl attach: which part of a recording is kept. */
+/* The options --last and --last-on-disk: which part of a recording is kept, and where. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,18 +42,32 @@ void last_parse(struct record_options *o, const char *arg, struct argp_state *st
 		o->last_bytes = DEFAULT_BYTES;
 }
 
-void last_check(const struct record_options *o, struct argp_state *state)
+/* depd keeps windows in its memory only. */
+static void check_on_disk(struct record_options *o, struct argp_state *state)
+{
+	if (!o->last_bytes)
+		argp_error(state, "--last-on-disk needs --last");
+	if (o->socket || o->background)
+		argp_error(state, "--last-on-disk is for a store that depctl itself makes, not "
+			   "depd: it excludes --socket and --background");
+	o->alone = true;
+}
+
+void last_check(struct record_options *o, struct argp_state *state)
 {
 	uint64_t ring = o->ring_size ? o->ring_size : DEP_RING_DEFAULT, most = memory_size();
 	char a[16], b[16];
 
+	if (o->last_on_disk)
+		check_on_disk(o, state);
 	if (!o->last_bytes)
 		return;
 	if (o->last_bytes < ring)
 		argp_error(state, "--last=%s is less than the ring of one thread (%s): use more, "
 			   "or a smaller --ring-size", human_size(o->last_bytes, a),
 			   human_size(ring, b));
-	if (o->last_bytes > most)
+	if (o->last_bytes > most && !o->last_on_disk)
 		argp_error(state, "--last keeps records in memory: %s is more than this machine "
-			   "has (%s)", human_size(o->last_bytes, a), human_size(most, b));
+			   "has (%s); see --last-on-disk", human_size(o->last_bytes, a),
+			   human_size(most, b));
 }

@@ -13,7 +13,7 @@ enum {
 	OPT_STRICT, OPT_NO_FOLLOW, OPT_NO_ASLR, OPT_LEVEL, OPT_TRANSPORT, OPT_ALONE, OPT_DEPD,
 	OPT_NO_FUNCTIONS, OPT_KEEP_TRANSLATIONS, OPT_RACES, OPT_LIVE, OPT_SHARE,
 	OPT_LAST, OPT_KEEP_IF, OPT_CHILDREN, OPT_ON_CALL, OPT_ON_SLOW, OPT_ON_PERF, OPT_SNAPSHOTS,
-	OPT_REPORT,
+	OPT_REPORT, OPT_LAST_ON_DISK,
 };
 
 static const struct argp_option options[] = {
@@ -23,6 +23,8 @@ static const struct argp_option options[] = {
 	  "command continues", 1 },
 	{ "last", OPT_LAST, "SIZE|TIME", 0, "Keep only the newest SIZE (such as 64M) or TIME (30s, "
 	  "5m) of the recording, in memory, and store it at the end", 1 },
+	{ "last-on-disk", OPT_LAST_ON_DISK, NULL, 0, "With --last, keep it in files of the store "
+	  "instead: depctl snapshot can store it if the recorder is killed", 1 },
 	{ "keep-if", OPT_KEEP_IF, "WHEN", 0, "Keep the store always (default), or remove it at the "
 	  "end unless COMMAND is killed by a signal (crash), or also if its status is not 0 "
 	  "(failure)", 1 },
@@ -170,6 +172,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_LAST:
 		last_parse(o, arg, state);
+		break;
+	case OPT_LAST_ON_DISK:
+		o->last_on_disk = true;
 		break;
 	case OPT_ON_CALL:
 	case OPT_ON_SLOW:

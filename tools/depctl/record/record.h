@@ -26,6 +26,7 @@ struct record_options {
 	uint64_t ring_size, max_size;
 	uint64_t last_bytes;	/* keep only the newest chunks, of so many bytes; 0: keep all */
 	uint64_t last_ns;	/* with @last_bytes: and not older than this; 0: no limit */
+	bool last_on_disk;	/* with @last_bytes: in files of the store, not in memory */
 	bool last_default;	/* @last_bytes was not given; depd has a default of its own */
 	enum dep_keep_if keep_if;
 	uint32_t snapshots;	/* with @last_bytes: most snapshots of triggers; 0: the default */
@@ -75,7 +76,7 @@ void children_parse(struct record_options *o, const char *arg, struct argp_state
 /** last_parse() - parse the argument of --last; exits with a usage error if it is wrong */
 void last_parse(struct record_options *o, const char *arg, struct argp_state *state);
 /** last_check() - when all options are known: exit with a usage error if --last cannot be done */
-void last_check(const struct record_options *o, struct argp_state *state);
+void last_check(struct record_options *o, struct argp_state *state);
 
 /* ---- triggers.c, perf_events.c ---- */
 
