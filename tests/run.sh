@@ -204,6 +204,7 @@ suite attach-record 300 bash tests/attach_record.sh
 suite last 300 bash tests/last.sh
 suite last-depd 300 bash tests/last_depd.sh
 suite last-bound 300 bash tests/last_bound.sh
+suite last-disk 300 bash tests/last_disk.sh
 suite snapshot 300 bash tests/snapshot.sh
 suite triggers 300 bash tests/triggers.sh
 suite triggers-depd 300 bash tests/triggers_depd.sh

@@ -15,6 +15,7 @@
  * Each problem found becomes a defect.  A closed store without defects is complete.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -147,13 +148,25 @@ static void check_log(struct dep_store *s)
 		       DEP_LOG_NAME, m->frames, m->end.frames);
 }
 
+/* Does the directory have files of a window (--last-on-disk), which the store does not have? */
+static bool has_window(const struct dep_store *s)
+{
+	struct stat st;
+
+	return !fstatat(s->dirfd, DEP_WINDOW_LOG, &st, AT_SYMLINK_NOFOLLOW);
+}
+
 static void check_ending(struct dep_store *s)
 {
 	const struct dep_ending *e = &s->manifest.ending;
 	struct dep_defect *d = NULL;
 	char at[32];
 
-	if (!is_closed(s) && s->model.is_last) {
+	if (!is_closed(s) && s->model.is_last && has_window(s)) {
+		d = defect(s, DEP_DEFECT_UNCLOSED, "the recorder was killed, or the machine went "
+			   "down: its window is in files here, of which `depctl snapshot' makes a "
+			   "store");
+	} else if (!is_closed(s) && s->model.is_last) {
 		d = defect(s, DEP_DEFECT_UNCLOSED, "the recorder was killed, or the machine went "
 			   "down: with --last the records are in its memory, and lost with it");
 	} else if (!is_closed(s)) {
@@ -164,8 +177,10 @@ static void check_ending(struct dep_store *s)
 			   s->model.mark_ns ? since(s, s->model.mark_ns, at, sizeof(at)) : "");
 	} else if (e->cause == DEP_CLOSE_FAILED) {
 		d = defect(s, DEP_DEFECT_UNCLOSED,
-			   "writing the store failed: %s; later data was not stored",
-			   e->error ? strerror(e->error) : "unknown error");
+			   "writing the store failed: %s; later data was not stored%s",
+			   e->error ? strerror(e->error) : "unknown error",
+			   has_window(s) ? "; the window is in files here, of which `depctl "
+			   "snapshot' makes a store" : "");
 	} else if (e->cause == DEP_CLOSE_LOST) {
 		d = defect(s, DEP_DEFECT_UNCLOSED, "the recorder was killed, and no other recorder "
 			   "could continue the recording: later data is missing");

@@ -10,10 +10,13 @@
 #include <unistd.h>
 
 #include "libdep/attach/session.h"
+#include "libdep/collect/window_recover.h"
 #include "tools/depctl/common/output.h"
 #include "tools/depctl/depctl.h"
 #include "snapshot_depd.h"
 #include "snapshot_socket.h"
+
+#define NAMES_MAX	1000000u	/* numbers that are tried for the name of a store */
 
 enum { OPT_SESSION = 256, OPT_DEPD };
 
@@ -71,7 +74,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
 	options, parse, "PID\nSTORE\n--session=ID",
-	"Store what a recording with --last has now, while it goes on.\v"
+	"Store what a recording with --last has now, while it goes on; or what a recording with "
+	"--last-on-disk had when its recorder was killed.\v"
 	"PID is a recorded process; STORE is the store of the recording; ID is the number of a "
 	"session of depd.",
 	NULL, NULL, NULL,
@@ -142,14 +146,17 @@ static int ask(int fd, const struct snapshot_request *q, struct snapshot_respons
 	return 0;
 }
 
-static void print(const struct snapshot_response *r)
+/* @left: of a window whose recorder was killed */
+static void print(const struct snapshot_response *r, bool left)
 {
 	char raw[16], stored[16], *dir = quote_command(1, (char *[]){ (char *)r->dir });
 
 	printf("%s: %u thread%s, %s, %s stored", dir ? dir : "?", r->threads,
 	       r->threads == 1 ? "" : "s", human_size(r->raw_bytes, raw),
 	       human_size(r->stored_bytes, stored));
-	if (r->kept_ns)
+	if (left)
+		printf("; `depctl verify' says what is missing\n");
+	else if (r->kept_ns)
 		printf("; nothing is missing in the last %.2f s\n", (double)r->kept_ns / 1e9);
 	else
 		printf("; nothing is missing\n");
@@ -177,6 +184,46 @@ static int ask_recorder(const struct snapshot *s, const struct snapshot_request 
 	else if (err)
 		warn("%s: its recorder cannot be asked: %s", s->of, strerror(-err));
 	return err ? -1 : 0;
+}
+
+/* Choose a name that is free, as a recorder does: STORE.1 and so on. */
+static int choose_name(const char *of, char *dir, size_t size)
+{
+	size_t length = strlen(of);
+	struct stat st;
+	uint32_t i;
+
+	while (length > 1 && of[length - 1] == '/')
+		length--;
+	for (i = 1; i < NAMES_MAX; i++) {
+		if ((size_t)snprintf(dir, size, "%.*s.%u", (int)length, of, i) >= size)
+			return -ENAMETOOLONG;
+		if (lstat(dir, &st))
+			return errno == ENOENT ? 0 : -errno;
+	}
+	return -EEXIST;
+}
+
+/* The recorder is gone, but its window is on the disk. Return: 0, or -1 after a message. */
+static int store_left(const struct snapshot *s, const struct snapshot_request *q,
+		      struct snapshot_response *r)
+{
+	struct dep_save_result result;
+	int err;
+
+	snprintf(r->dir, sizeof(r->dir), "%s", q->dir);
+	err = *r->dir ? 0 : choose_name(s->of, r->dir, sizeof(r->dir));
+	if (err) {
+		warn("%s: no name for a new store: %s", s->of, strerror(-err));
+		return -1;
+	}
+	dep_window_recover(s->of, r->dir, 0, &result);
+	r->err = -result.err;
+	snprintf(r->error, sizeof(r->error), "%s", result.error);
+	r->threads = result.threads;
+	r->raw_bytes = result.raw_bytes;
+	r->stored_bytes = result.stored_bytes;
+	return 0;
 }
 
 /* Ask depd. Return: 0, or -1 after a message. */
@@ -207,6 +254,7 @@ int cmd_snapshot(int argc, char **argv)
 	struct snapshot_request q = { .magic = SNAPSHOT_MAGIC };
 	struct snapshot_response r = { 0 };
 	struct snapshot s = { 0 };
+	bool left;
 	int err;
 
 	parse_args(&argp, argc, argv, 0, &s);
@@ -216,13 +264,16 @@ int cmd_snapshot(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	err = s.session || s.socket ? -ENOENT : ask_recorder(&s, &q, &r);
-	if (err == -ENOENT)
+	left = err == -ENOENT && s.of && !is_pid(s.of) && dep_window_is_left(s.of);
+	if (left)
+		err = store_left(&s, &q, &r);
+	else if (err == -ENOENT)
 		err = ask_depd_for(&s, &q, &r);
 	if (err)
 		return EXIT_FAILURE;
 	if (r.err)
 		warn("no snapshot was made: %s", *r.error ? r.error : strerror(-r.err));
 	else if (!s.quiet)
-		print(&r);
+		print(&r, left);
 	return r.err ? EXIT_FAILURE : EXIT_SUCCESS;
 }
