@@ -173,8 +173,8 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 # ---- tests ----
 
 UNIT := decode derive elf_symbols inject store writer resume retention write_queue recover \
-	collect collect_hostile window trim owner chunk_end module_chunks symbols merge tail sync \
-	sync_functions sync_processes detector races shadow vector_clock predict ring_core loop \
+	collect collect_hostile window window_disk trim owner chunk_end module_chunks symbols merge \
+	tail sync sync_functions sync_processes detector races shadow vector_clock predict ring_core loop \
 	request control metrics client fdstore rundir sd_notify policy tracer word_set filter \
 	filter_functions filter_executions filtered_program jit branch_table delta verdict durable \
 	access account link budget descriptor attach_facts fold fold_random contexts page \
@@ -242,6 +242,7 @@ $(B)/tests/test_window: $(call unit_obj,test_window) $(window_obj)
 $(B)/tests/test_trim: $(call unit_obj,test_trim) $(window_obj)
 $(B)/tests/test_trigger_queue: $(call unit_obj,test_trigger_queue) \
 			     $(B)/host/libdep/collect/trigger_queue.o
+$(B)/tests/test_window_disk: $(call unit_obj,test_window_disk stream stream_frag) $(B)/libdep.a
 # The files that store the window of a dead collector read manifests and need the real writer.
 collect_obj := $(call unit_obj,collect_fixture fake_engine fake_writer) \
 	       $(filter-out %/window_recover.o %/window_found.o %/window_found_chunks.o, \

@@ -75,7 +75,8 @@ static int save_ends(struct dep_window *w, struct dep_saved *out)
 	err = copy_entries(&w->threads, true, out->end, &out->nend);
 	if (err)
 		return err;
-	memcpy(out->end + out->nend, s->end, s->nend * sizeof(*s->end));
+	if (s->nend)
+		memcpy(out->end + out->nend, s->end, s->nend * sizeof(*s->end));
 	out->nend += s->nend;
 	s->nend = 0;
 	return copy_entries(&w->processes, true, out->end, &out->nend);
