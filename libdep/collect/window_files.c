@@ -146,11 +146,10 @@ int dep_window_file_read(const struct dep_kept_chunk *k, u8 *to)
 	return 0;
 }
 
-static bool is_header(const struct dep_wire_window_chunk *h, u64 seed, u64 avail)
+static bool is_header(const struct dep_wire_window_chunk *h, u64 seed)
 {
 	return h->magic == DEP_WINDOW_CHUNK && h->size == sizeof(*h) &&
-	       h->chunk.fill <= DEP_BODY_MAX && h->chunk.fill <= avail &&
-	       h->check == header_check(h, seed);
+	       h->chunk.fill <= DEP_BODY_MAX && h->check == header_check(h, seed);
 }
 
 int dep_window_file_next(struct dep_window_file *f, u64 *at, struct dep_kept_chunk **out)
@@ -165,12 +164,14 @@ int dep_window_file_next(struct dep_window_file *f, u64 *at, struct dep_kept_chu
 	if (*at >= f->file.size)
 		return 0;
 	if (f->file.size - *at < sizeof(h))
-		return -EBADMSG;
+		return -ENODATA;
 	n = dep_read_at(f->file.fd, &h, sizeof(h), *at);
 	if (n < 0)
 		return dep_fail((int)n, "cannot read " DEP_WINDOW_NAME, f->number);
-	if (n != sizeof(h) || !is_header(&h, f->seed, f->file.size - *at - sizeof(h)))
+	if (n != sizeof(h) || !is_header(&h, f->seed))
 		return -EBADMSG;
+	if (h.chunk.fill > f->file.size - *at - sizeof(h))
+		return -ENODATA;
 	k = dep_kept_in_file(f);
 	if (!k)
 		return -ENOMEM;

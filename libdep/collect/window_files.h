@@ -57,8 +57,8 @@ int dep_window_file_read(const struct dep_kept_chunk *k, u8 *to);
  * dep_window_file_next() - find the next chunk in a file that was opened
  * @at: offset of the chunk; 0: the first one. Receives the offset of the next one
  *
- * The body is not read. Return: 1: *@out is a chunk; 0: the file ends at *@at; -EBADMSG: it is
- * damaged there; or a negative errno.
+ * The body is not read. Return: 1: *@out is a chunk; 0: the file ends at *@at; -ENODATA: it ends in
+ * the middle of a chunk; -EBADMSG: it is damaged there; or a negative errno.
  */
 int dep_window_file_next(struct dep_window_file *f, u64 *at, struct dep_kept_chunk **out);
 

@@ -114,7 +114,8 @@ static void add(struct dep_found *f, struct before *b, struct dep_kept_chunk *k)
 	dep_window_append(f->w, k);
 }
 
-static int read_file(struct dep_found *f, struct before *b, u32 number)
+/* @newest: the collector may have been killed while it appended a chunk */
+static int read_file(struct dep_found *f, struct before *b, u32 number, bool newest)
 {
 	struct dep_window_file *file;
 	struct dep_kept_chunk *k;
@@ -125,11 +126,11 @@ static int read_file(struct dep_found *f, struct before *b, u32 number)
 		return ret;
 	while ((ret = dep_window_file_next(file, &at, &k)) == 1)
 		add(f, b, k);
-	/* The end of a file can be unfinished. Where the next chunk begins is not known. */
-	if (ret == -EBADMSG) {
+	/* Where the next chunk begins is not known. */
+	if (ret == -EBADMSG || (ret == -ENODATA && !newest))
 		f->lost_bytes += file->file.size - at;
+	if (ret == -EBADMSG || ret == -ENODATA)
 		ret = 0;
-	}
 	dep_window_file_put(file);
 	return ret == -ENOMEM ? dep_fail(ret, DEP_WINDOW_NAME, number) : ret;
 }
@@ -142,7 +143,7 @@ int dep_found_chunks(struct dep_found *f)
 	int err = list_files(f->at.dirfd, &files);
 
 	for (i = 0; i < files.n && !err; i++) {
-		err = read_file(f, &b, ((const u32 *)files.row)[i]);
+		err = read_file(f, &b, ((const u32 *)files.row)[i], i + 1 == files.n);
 		/* A file that was just created has no header yet; others show as gaps. */
 		if (err == -EBADMSG)
 			err = 0;

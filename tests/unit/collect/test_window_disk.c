@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A window on the disk whose collector was killed: what is stored of it, and what becomes of damaged
- * and forged files.
+ * A window on the disk whose collector was killed: what is stored of it, and what becomes of
+ * damaged and forged files.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -190,6 +190,42 @@ static void killed(void **state)
 	scratch_remove(dir);
 }
 
+static void newest_file(char *name, size_t size)
+{
+	u32 n;
+
+	for (n = 9999; n; n--) {
+		snprintf(name, size, "%s/window.%03u", dir, n);
+		if (!access(name, F_OK))
+			return;
+	}
+	fail();
+}
+
+/* The collector was killed while it appended a chunk, at any byte: that is no damage. */
+static void unfinished(void **state)
+{
+	struct dep_save_result r;
+	struct dep_store *s;
+	char name[192];
+	struct stat st;
+	u32 cut;
+
+	(void)state;
+	kill_one();
+	newest_file(name, sizeof(name));
+	for (cut = 1; cut < 4; cut++) {
+		assert_int_equal(stat(name, &st), 0);
+		assert_int_equal(truncate(name, st.st_size - (cut == 1 ? 8 : 100 * cut)), 0);
+		assert_int_equal(dep_window_recover(dir, to, 0, &r), 0);
+		assert_int_equal(dep_store_open(&s, to), 0);
+		assert_int_equal(dep_store_loss(s)->discarded_bytes, 0);
+		dep_store_close(s);
+		scratch_remove(to);
+	}
+	scratch_remove(dir);
+}
+
 /* A recorder that lives is not disturbed. */
 static void in_use(void **state)
 {
@@ -359,6 +395,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(killed),
+		cmocka_unit_test(unfinished),
 		cmocka_unit_test(in_use),
 		cmocka_unit_test(damaged),
 	};
