@@ -46,6 +46,9 @@ struct dep_place {
 	const char *symbol;	/* the linker's name if it differs from @function, else NULL */
 	const char *file;	/* source file; absolute path if DWARF has it; NULL: not known */
 	uint32_t line, column;	/* source position; 0: not known */
+	uint32_t start_line;	/* line at which the function is declared; 0: not known */
+	/* which of several blocks of @line, as in the line table; 0: the first, or not known */
+	uint32_t discriminator;
 	bool inlined;		/* this function is inlined into the function of the next place */
 	bool ambiguous;		/* another file was mapped at this address at another time */
 	/* The mapped file's path, or "[vdso]", "[anonymous]", "[unknown]" (no mapping). */
@@ -191,6 +194,7 @@ struct dep_file_line {
 struct dep_file_code {
 	const char *path, *build_id;	/* as in struct dep_place */
 	uint64_t bias;		/* address in the process minus address as linked */
+	uint64_t text;		/* address as linked of the first page with code; 0: none */
 	const struct dep_file_function *function;
 	size_t nfunctions;
 };

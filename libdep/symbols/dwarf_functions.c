@@ -5,6 +5,8 @@
 #include "libdep/symbols/base/demangle.h"
 #include "internal.h"
 
+#define DW_AT_GNU_discriminator	0x2136	/* libdw's header does not have it */
+
 static u32 add_func(struct dep_unit *u, Dwarf_Die *die, u32 parent, bool inlined)
 {
 	size_t room = u->room;
@@ -20,6 +22,8 @@ static u32 add_func(struct dep_unit *u, Dwarf_Die *die, u32 parent, bool inlined
 	u->room = (u32)room;
 	f += u->nfuncs;
 	*f = (struct dep_func){ .die = *die, .parent = parent, .inlined = inlined };
+	if (dep_die_number(die, DW_AT_decl_line, &v))
+		f->start_line = (u32)v;
 	if (inlined) {
 		if (dep_die_number(die, DW_AT_call_file, &v))
 			f->call_file = (u32)v;
@@ -27,6 +31,8 @@ static u32 add_func(struct dep_unit *u, Dwarf_Die *die, u32 parent, bool inlined
 			f->call_line = (u32)v;
 		if (dep_die_number(die, DW_AT_call_column, &v))
 			f->call_column = (u32)v;
+		if (dep_die_number(die, DW_AT_GNU_discriminator, &v))
+			f->call_discriminator = (u32)v;
 	}
 	return u->nfuncs++;
 }

@@ -7,7 +7,7 @@
 
 struct line {
 	const char *file;
-	u32 line, column;
+	u32 line, column, discriminator;
 };
 
 static struct line line_at(struct dep_image *im, struct dep_unit *u, u64 vaddr)
@@ -15,6 +15,7 @@ static struct line line_at(struct dep_image *im, struct dep_unit *u, u64 vaddr)
 	Dwarf_Line *l = dwarf_getsrc_die(&u->skeleton, vaddr);
 	struct line at = { 0 };
 	const char *raw;
+	unsigned int discriminator;
 	int n;
 
 	if (!l || dwarf_lineno(l, &n) || n <= 0)
@@ -22,6 +23,8 @@ static struct line line_at(struct dep_image *im, struct dep_unit *u, u64 vaddr)
 	at.line = (u32)n;
 	if (!dwarf_linecol(l, &n) && n > 0)
 		at.column = (u32)n;
+	if (!dwarf_linediscriminator(l, &discriminator))
+		at.discriminator = discriminator;
 	raw = dwarf_linesrc(l, NULL, NULL);
 	if (raw != u->raw_file) {
 		u->raw_file = raw;
@@ -34,13 +37,14 @@ static struct line line_at(struct dep_image *im, struct dep_unit *u, u64 vaddr)
 static struct line call_of(struct dep_image *im, struct dep_unit *u, const struct dep_func *f)
 {
 	return (struct line){ dep_die_file(&im->s->strings, &u->die, f->call_file),
-			      f->call_line, f->call_column };
+			      f->call_line, f->call_column, f->call_discriminator };
 }
 
 static struct dep_place place_at(const struct line *l, const char *name, const char *symbol)
 {
 	return (struct dep_place){ .function = name, .symbol = symbol, .file = l->file,
-				   .line = l->line, .column = l->column };
+				   .line = l->line, .column = l->column,
+				   .discriminator = l->discriminator };
 }
 
 /* If DWARF has no function at the address, use the ELF symbol. */
@@ -92,6 +96,7 @@ size_t dep_image_frames(struct dep_image *im, u64 vaddr, struct dep_place *out, 
 		if (n < max) {
 			out[n] = place_at(&at, f->name, f->symbol);
 			out[n].inlined = f->inlined;
+			out[n].start_line = f->start_line;
 		}
 		n++;
 		if (!f->inlined)

@@ -78,7 +78,8 @@ struct dep_func {
 	Dwarf_Die die;
 	u32 parent;		/* of an inlined call: index of the caller; else DEP_NO_INDEX */
 	bool inlined, named;
-	u32 call_file, call_line, call_column;
+	u32 call_file, call_line, call_column, call_discriminator;
+	u32 start_line;
 	const char *name, *symbol;	/* name to show, mangled name; valid if @named */
 };
 
@@ -210,6 +211,8 @@ bool dep_image_object(struct dep_image *im, u64 vaddr, u32 size, struct dep_obje
 
 /** dep_image_load() - the segment whose part in the file has @vaddr, or NULL */
 const struct dep_load *dep_image_load(const struct dep_image *im, u64 vaddr);
+/** dep_image_text() - address of the first page of the first executable segment; 0: none */
+u64 dep_image_text(const struct dep_image *im);
 /** dep_image_bytes() - read up to @size bytes at @vaddr from the file; return how many it has */
 size_t dep_image_bytes(const struct dep_image *im, u64 vaddr, void *out, size_t size);
 /** dep_image_code() - set im->function (file_code.c); 0 or -ENOMEM */

@@ -186,6 +186,16 @@ bool dep_image_linked(const struct dep_image *im, const struct dep_module *m, u6
 	return best;
 }
 
+u64 dep_image_text(const struct dep_image *im)
+{
+	u32 i;
+
+	for (i = 0; i < im->nloads; i++)
+		if (im->load[i].exec)
+			return im->load[i].vaddr & -PAGE;
+	return 0;
+}
+
 static bool has_segment(const struct dep_image *im, u64 lo, u64 hi, bool code)
 {
 	const struct dep_load *l;

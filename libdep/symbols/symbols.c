@@ -261,6 +261,7 @@ int dep_symbols_file_code(struct dep_symbols *s, uint32_t process, uint64_t pc, 
 	out->path = im->path;
 	out->build_id = im->build_id;
 	out->bias = pc - where.linked;
+	out->text = dep_image_text(im);
 	out->function = im->function;
 	out->nfunctions = im->nfunctions;
 	return 0;

@@ -42,19 +42,19 @@ _Atomic long ticks;
 struct node *const last = &queue.head[3];
 static int only_here = 7;
 
-inlined int innermost(int n)
+inlined int innermost(int n)	/* MARK start innermost */
 {
 	mark("innermost");		/* MARK innermost */
 	no_jump();
 	return n + 1;
 }
 
-inlined int middle(int n)
+inlined int middle(int n)	/* MARK start middle */
 {
 	return innermost(n + 1) * 2;	/* MARK middle */
 }
 
-noinline int outer(int n)
+noinline int outer(int n)	/* MARK start outer */
 {
 	return middle(n) + 3;		/* MARK outer */
 }

@@ -97,13 +97,17 @@ static void expect_object(struct fixture *f, const char *at, u32 size, const cha
 
 static void check_c_code(struct fixture *f, const char *program)
 {
+	static const char *const start[] = { "start innermost", "start middle", "start outer" };
 	struct dep_place p[DEP_PLACES], q[DEP_PLACES];
+	size_t i;
 
 	assert_int_equal(frames(f, "innermost", p), 3);
 	expect_place(f, &p[0], "innermost", "innermost", true);
 	expect_place(f, &p[1], "middle", "middle", true);
 	expect_place(f, &p[2], "outer", "outer", false);
 	assert_string_equal(p[2].module, sym_program(program));
+	for (i = 0; i < 3; i++)
+		assert_int_equal(p[i].start_line, sym_line(f->source, start[i]));
 	/* With less room the outer frames are omitted, and a second query gives the same result. */
 	assert_int_equal(dep_symbols_frames(f->t.s, 1, sym_at(&f->r, "innermost"), 0, q, 2), 3);
 	assert_int_equal(dep_symbols_frames(f->t.s, 1, sym_at(&f->r, "innermost"), 0, NULL, 0), 3);

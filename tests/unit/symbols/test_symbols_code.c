@@ -250,8 +250,9 @@ static const char *last_name(const char *path)
 static void compare_rows(struct sym_file *f, const char *path, const struct dep_file_line *row,
 			 size_t n)
 {
-	char list[160], line[8192], want[8192];
+	char list[160], line[8192], want[8192], *mark;
 	struct dep_place p[DEP_PLACES];
+	unsigned long discriminator;
 	size_t i, step = n / SAMPLES + 1;
 	FILE *out, *pipe;
 
@@ -264,11 +265,15 @@ static void compare_rows(struct sym_file *f, const char *path, const struct dep_
 	pipe = sym_pipe("addr2line -e %s < %s", path, list);
 	for (i = 0; i < n; i += step) {
 		assert_non_null(fgets(line, sizeof(line), pipe));
+		mark = strstr(line, "(discriminator ");
+		discriminator = mark ? strtoul(strchr(mark, ' '), NULL, 10) : 0;
 		line[strcspn(line, " \n")] = 0;
 		/* addr2line has the wrong file for some rows of DWARF 5; see compare_table(). */
 		snprintf(want, sizeof(want), ":%u", row[i].line);
 		if (strcmp(want, line + strcspn(line, ":")))
 			fail_msg("%lx is at %s, not at %s", row[i].end - 1, line, want);
+		dep_symbols_frames(f->t.s, 1, f->code.bias + row[i].end - 1, 0, p, DEP_PLACES);
+		assert_int_equal(p->discriminator, discriminator);
 		assert_int_equal(row[i].file[0], '/');
 		dep_symbols_frames(f->t.s, 1, f->code.bias + row[i].start, 0, p, DEP_PLACES);
 		assert_string_equal(p->file, row[i].file);
