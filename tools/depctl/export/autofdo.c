@@ -3,6 +3,9 @@
  * Text profile of AutoFDO: executed ranges and branches of one file, each list with its length in
  * front.  The list of single addresses, which other profilers sample, is empty.  A range is a
  * basic block, from its first to its last instruction.
+ *
+ * The unsymbolized profile of llvm-profgen has the same lists without that of addresses, and
+ * addresses are relative to the first page of code.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,6 +22,7 @@ struct entry {
 struct autofdo {
 	struct export *x;
 	struct program program;
+	bool profgen;
 	struct entry *entry;
 	size_t n;
 };
@@ -26,6 +30,15 @@ struct autofdo {
 static void add(struct autofdo *a, uint64_t from, uint64_t to, uint64_t count)
 {
 	a->entry[a->n++] = (struct entry){ from, to, count };
+}
+
+static bool address(struct autofdo *a, uint32_t image, uint64_t pc, uint64_t *out)
+{
+	if (!program_address(&a->program, image, pc, out))
+		return false;
+	if (a->profgen)
+		*out -= lines_file(&a->program.lines, image)->text;
+	return true;
 }
 
 static bool chosen(const struct export *x, uint32_t process, uint32_t image, uint64_t pc)
@@ -42,7 +55,7 @@ static void add_ranges(struct autofdo *a, const struct code_blocks *b)
 	for (i = 0; i < b->n; i++) {
 		first = &b->p->insn[b->block[i].first];
 		last = first + b->block[i].n - 1;
-		if (first->count && program_address(&a->program, first->image, first->pc, &from) &&
+		if (first->count && address(a, first->image, first->pc, &from) &&
 		    chosen(a->x, first->process, first->image, first->pc))
 			add(a, from, from + (last->pc - first->pc), first->count);
 	}
@@ -63,8 +76,8 @@ static void add_branches(struct autofdo *a, const struct dep_profile *p)
 	for (i = 0; i < p->nedges; i++) {
 		e = &p->edge[i];
 		if (is_taken(e) && chosen(a->x, e->process, e->image, e->from) &&
-		    program_address(&a->program, e->image, e->from, &from) &&
-		    program_address(&a->program, e->to_image, e->to, &to))
+		    address(a, e->image, e->from, &from) &&
+		    address(a, e->to_image, e->to, &to))
 			add(a, from, to, e->count);
 	}
 }
@@ -99,10 +112,10 @@ static void put_list(struct autofdo *a, const char *sign)
 	a->n = 0;
 }
 
-int export_autofdo(struct export *x)
+static int write_lists(struct export *x, bool profgen)
 {
 	const struct dep_profile *p = x->l.profile;
-	struct autofdo a = { .x = x };
+	struct autofdo a = { .x = x, .profgen = profgen };
 	struct code_blocks b = { 0 };
 	int ret = 1;
 
@@ -115,7 +128,8 @@ int export_autofdo(struct export *x)
 	}
 	add_ranges(&a, &b);
 	put_list(&a, "-");
-	out_text(&x->out, "0\n");
+	if (!profgen)
+		out_text(&x->out, "0\n");
 	add_branches(&a, p);
 	put_list(&a, "->");
 	ret = 0;
@@ -124,4 +138,14 @@ out:
 	code_blocks_free(&b);
 	program_end(&a.program);
 	return ret;
+}
+
+int export_autofdo(struct export *x)
+{
+	return write_lists(x, false);
+}
+
+int export_llvm_profgen(struct export *x)
+{
+	return write_lists(x, true);
 }

@@ -28,6 +28,12 @@ static const struct export_format formats[] = {
 	  LOAD_PROFILE, false, false, export_bolt },
 	{ "autofdo", "ranges and branches of one program: create_llvm_prof, create_gcov",
 	  LOAD_PROFILE, false, false, export_autofdo },
+	{ "llvm-sample", "counts by lines of one program: clang -fprofile-sample-use",
+	  LOAD_PROFILE, false, false, export_llvm_sample },
+	{ "llvm-profgen", "ranges and branches of one program: llvm-profgen --unsymbolized-profile",
+	  LOAD_PROFILE, false, false, export_llvm_profgen },
+	{ "gcc-afdo", "counts by lines of one program: gcc -fauto-profile",
+	  LOAD_PROFILE, false, true, export_gcc_afdo },
 };
 
 #define NFORMATS (sizeof(formats) / sizeof(formats[0]))
@@ -137,7 +143,7 @@ static char *help(int key, const char *text, void *input)
 		return NULL;
 	fprintf(f, "Formats:\n");
 	for (i = 0; i < NFORMATS; i++)
-		fprintf(f, "  %-10s %s\n", formats[i].name, formats[i].summary);
+		fprintf(f, "  %-12s %s\n", formats[i].name, formats[i].summary);
 	fclose(f);
 	return all;
 }

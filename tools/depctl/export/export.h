@@ -49,5 +49,8 @@ int export_lcov(struct export *x);
 int export_drcov(struct export *x);
 int export_bolt(struct export *x);
 int export_autofdo(struct export *x);
+int export_llvm_sample(struct export *x);
+int export_llvm_profgen(struct export *x);
+int export_gcc_afdo(struct export *x);
 
 #endif

@@ -32,6 +32,7 @@ const struct lines_file *lines_file(struct lines *l, uint32_t image)
 		return f;
 	f->code = true;
 	f->bias = code.bias;
+	f->text = code.text;
 	f->path = code.path;
 	f->build_id = code.build_id;
 	f->n = dep_symbols_file_lines(l->symbols, m->process, m->start, m->from_ns, &f->row);

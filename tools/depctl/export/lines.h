@@ -10,9 +10,10 @@ struct lines_file {
 	const struct dep_file_line *row;
 	size_t n;
 	uint64_t bias;		/* address in the process minus address as linked */
+	uint64_t text;		/* address as linked of the first page with code */
 	const char *path, *build_id;
 	bool read;
-	bool code;		/* @bias, @path and @build_id are known */
+	bool code;		/* @bias, @text, @path and @build_id are known */
 };
 
 struct lines {
