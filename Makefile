@@ -8,6 +8,7 @@
 # make bench-attach	how long attach and detach stop a process (BENCH="sleep100 busy8"), and what
 #			its threads and clients notice (BENCH="stamp100 redis")
 # make bench-races	the cost of race detection, compared with other detectors; takes the same
+# make bench-pgo	how much faster gcc, clang and BOLT make a program by an exported profile
 # make bench-depd	how fast depd is, compared with `depctl record --alone`; takes the same
 # make lint		licence lines, line lengths, cppcheck where it is installed
 # make compile_commands	compile_commands.json, for clangd and other tools
@@ -374,6 +375,9 @@ bench-attach: all
 bench-races: all
 	$(Q)BUILD="$$(pwd)/$(B)" sh tests/bench/races.sh $(BENCH)
 
+bench-pgo: all
+	$(Q)BUILD="$$(pwd)/$(B)" sh tests/bench/pgo.sh
+
 bench-depd: all
 	$(Q)BUILD="$$(pwd)/$(B)" sh tests/bench/daemon.sh $(BENCH)
 
@@ -460,6 +464,6 @@ uninstall:
 clean:
 	rm -rf build build-san build-tsan
 
-.PHONY: all tests check check-long bench bench-attach bench-races bench-depd lint docs \
+.PHONY: all tests check check-long bench bench-attach bench-races bench-depd bench-pgo lint docs \
 	compile_commands install uninstall clean
 -include $(ENGINE_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(DEPCTL_OBJ:.o=.d) $(wildcard $(B)/tests/*.d)

@@ -192,6 +192,7 @@ suite cli 300 bash tests/cli.sh "$DEPCTL" "$BUILD/tests/make_store"
 suite json 300 bash tests/json.sh
 suite where 300 sh tests/where.sh
 suite export 300 bash tests/export.sh
+suite export-compilers 300 bash tests/export_compilers.sh
 suite diff 300 bash tests/diff.sh
 suite profiles 600 bash tests/profiles.sh
 suite page 300 bash tests/page.sh
