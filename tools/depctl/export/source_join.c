@@ -92,7 +92,7 @@ static int target_order(const void *pa, const void *pb, void *of)
 static void join_targets(struct source_profile *s)
 {
 	struct source_target *t = s->target;
-	size_t i, n = 0, k = 0;
+	size_t i, n = 0, k = 0, joined = 0;
 
 	if (!s->ntargets)
 		return;
@@ -103,7 +103,6 @@ static void join_targets(struct source_profile *s)
 		else
 			t[n++] = t[i];
 	}
-	s->ntargets = n;
 	for (i = 0; i < n; i++) {
 		/* Each call is an instruction, which has a row. */
 		while (k < s->nlines && by_place(s->line[k].function, &s->line[k].at,
@@ -114,7 +113,9 @@ static void join_targets(struct source_profile *s)
 			continue;
 		if (!s->line[k].ntargets++)
 			s->line[k].target = &t[i];
+		joined++;
 	}
+	s->ntargets = joined;
 }
 
 /* ---- functions ---- */

@@ -38,16 +38,20 @@ struct source_maker {
 
 /**
  * source_locate() - find function and place of an address
+ * @image: must be of the program
+ * @function: receives its number in @m->s, where it is made if it is new; SOURCE_NONE: not known
  * @factor: receives by how much a count is to be multiplied
  *
- * Return: number of the function in @m->s, which is made if it is new; SOURCE_NONE: not known.
- * -ENOMEM: no memory; else 0.
+ * Return: 0 or -ENOMEM.
  */
 int source_locate(struct source_maker *m, uint32_t process, uint32_t image, uint64_t pc,
 		  uint32_t *function, struct source_at *at, uint32_t *factor);
 
-/** source_name_of() - number of the name of function @i of struct functions, or SOURCE_NONE */
+/** source_name_of() - number the name of function @i of struct functions; 0 or -ENOMEM */
 int source_name_of(struct source_maker *m, uint32_t i, uint32_t *name);
+
+/** source_find_code() - set @m->code; 0 or -ENOMEM */
+int source_find_code(struct source_maker *m);
 
 /** source_code_at() - the first instruction at @linked or behind it */
 size_t source_code_at(const struct source_maker *m, uint64_t linked);
