@@ -145,7 +145,8 @@ export_to llvm-sample gcc work.prof "--function=work*"
 is "--function" "$(grep -c '^[^ ]' work.prof) $(grep -o '^work:' work.prof)" "1 work:"
 export_to llvm-sample gcc gcc.prof
 cat err >out
-prints "functions without lines are named" "left out, since gcc has no line numbers for them: .*_start"
+prints "functions without lines are named" \
+	"left out, since gcc has no line numbers for them: .*_start"
 gcc -O2 -o bare compiled.c
 "$DEPCTL" record -q --no-aslr -o bare.dep -- ./bare >printed 2>err || fail "bare: record"
 for format in llvm-sample gcc-afdo; do

@@ -20,7 +20,8 @@ if [ -z "$sources" ]; then
 		END
 		apt="-o Dir::Etc::sourcelist=$dir/list.sources -o Dir::Etc::sourceparts=-"
 		apt="$apt -o Dir::State::lists=$dir/lists -o APT::Sandbox::User=root"
-		(cd "$dir" && apt-get -q $apt update && apt-get -q $apt source lua5.4) >"$dir/log" 2>&1 || {
+		(cd "$dir" && apt-get -q $apt update && apt-get -q $apt source lua5.4) \
+			>"$dir/log" 2>&1 || {
 			echo "pgo.sh: cannot fetch the sources of lua5.4: see $dir/log" >&2
 			exit 1
 		}
