@@ -21,7 +21,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 TRAINING = ["3", "1"]  # size and seed
-MEASURED = ["30", "77"]
+MEASURED = ["40", "77"]
 BOLT = "/usr/lib/llvm-16/bin/"
 BOLT_OPTIONS = ["-reorder-blocks=ext-tsp", "-reorder-functions=hfsort", "-split-functions",
                 "-split-all-cold"]
