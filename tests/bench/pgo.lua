@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- What pgo.py runs: pgo.lua SIZE SEED.  Prints a number for each part, so that results can be compared.
+-- What pgo.py runs: pgo.lua SIZE SEED.  It prints a result of each part, so that builds can be
+-- compared.
 local size, seed = tonumber(arg[1]), tonumber(arg[2])
 
 local state = seed
