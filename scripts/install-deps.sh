@@ -16,8 +16,8 @@ tests="g++ libcmocka-dev libclang-rt-14-dev python3 strace pkg-config procps uti
 	gawk mawk perl gzip bzip2 xz-utils zstd pigz sqlite3 luajit povray redis-server redis-tools
 	libpython3.11-testsuite bc cppcheck python3-prometheus-client python3-jsonschema valgrind
 	libomp-dev libcap2-bin sudo iputils-ping gdb jq nginx-light memcached postgresql
-	postgresql-client stress-ng lua5.4 lcov protobuf-compiler golang-1.19-go autofdo bolt-16 dpkg-dev
-	chromium"
+	postgresql-client stress-ng lua5.4 lcov protobuf-compiler golang-1.19-go autofdo bolt-16
+	chromium dpkg-dev"
 
 long="libevent-dev libbz2-dev bzip2 python3-sphinx nodejs openjdk-17-jdk-headless"
 

@@ -30,7 +30,7 @@ static const struct export_format formats[] = {
 	  LOAD_PROFILE, false, false, export_autofdo },
 	{ "llvm-sample", "counts by lines of one program: clang -fprofile-sample-use",
 	  LOAD_PROFILE, false, false, export_llvm_sample },
-	{ "llvm-profgen", "ranges and branches of one program: llvm-profgen --unsymbolized-profile",
+	{ "llvm-profgen", "ranges and branches of one program: llvm-profgen",
 	  LOAD_PROFILE, false, false, export_llvm_profgen },
 	{ "gcc-afdo", "counts by lines of one program: gcc -fauto-profile",
 	  LOAD_PROFILE, false, true, export_gcc_afdo },
