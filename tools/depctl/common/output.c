@@ -3,6 +3,7 @@
  * Buffered output and JSON.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -100,18 +101,24 @@ int out_end(struct out *o)
 	return 1;
 }
 
+void out_bytes(struct out *o, const void *data, size_t size)
+{
+	const char *p = data;
+	size_t part;
+
+	while (size) {
+		out_reserve(o);
+		part = size < OUT_SLACK ? size : OUT_SLACK;
+		memcpy(o->at, p, part);
+		o->at += part;
+		p += part;
+		size -= part;
+	}
+}
+
 void out_text(struct out *o, const char *s)
 {
-	size_t n = strlen(s), part;
-
-	while (n) {
-		out_reserve(o);
-		part = n < OUT_SLACK ? n : OUT_SLACK;
-		memcpy(o->at, s, part);
-		o->at += part;
-		s += part;
-		n -= part;
-	}
+	out_bytes(o, s, strlen(s));
 }
 
 void out_printf(struct out *o, const char *fmt, ...)
@@ -232,6 +239,12 @@ void json_double(struct json *j, const char *key, double v)
 		out_printf(j->o, "%.6g", v);
 	else
 		out_text(j->o, "null");
+}
+
+void json_fixed(struct json *j, const char *key, uint64_t whole, uint32_t millionths)
+{
+	key_of(j, key);
+	out_printf(j->o, "%" PRIu64 ".%06" PRIu32, whole, millionths);
 }
 
 void json_bool(struct json *j, const char *key, bool v)

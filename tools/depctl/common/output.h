@@ -32,6 +32,8 @@ void out_layout(struct out *o);
 void out_flush(struct out *o);
 /** out_block() - flush, then write @data directly */
 void out_block(struct out *o, const char *data, size_t size);
+/** out_bytes() - put @data, which may have NUL bytes */
+void out_bytes(struct out *o, const void *data, size_t size);
 /** out_end() - flush; warn if a write failed.  Return: exit status 0 or 1 */
 int out_end(struct out *o);
 
@@ -118,6 +120,8 @@ void json_close(struct json *j, char bracket);
 void json_u64(struct json *j, const char *key, uint64_t v);
 void json_i64(struct json *j, const char *key, int64_t v);
 void json_double(struct json *j, const char *key, double v);
+/** json_fixed() - write @whole and @millionths, which is below 1,000,000, as one number */
+void json_fixed(struct json *j, const char *key, uint64_t whole, uint32_t millionths);
 void json_bool(struct json *j, const char *key, bool v);
 /** json_hex() - write an address or bits as a string: "0x" and hexadecimal digits */
 void json_hex(struct json *j, const char *key, uint64_t v);

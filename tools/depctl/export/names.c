@@ -2,6 +2,8 @@
 /*
  * Names in exported profiles.
  */
+#include <stdio.h>
+
 #include "tools/depctl/depctl.h"
 #include "names.h"
 
@@ -13,6 +15,16 @@ const char *export_name(const struct export *x, uint32_t f, const char **stub)
 	if (x->l.function[f].stub)
 		*stub = "@plt";
 	return x->l.function[f].name;
+}
+
+const char *export_title(const struct export *x, uint32_t f, char *room, size_t size)
+{
+	const char *stub, *name = export_name(x, f, &stub);
+
+	if (!*stub)
+		return name;
+	snprintf(room, size, "%s%s", name, stub);
+	return room;
 }
 
 const char *export_program(const struct export *x, uint32_t process)

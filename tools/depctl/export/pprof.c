@@ -2,12 +2,9 @@
 /*
  * pprof's format (profile.proto), compressed by gzip.
  *
- * Each context of a thread is a sample with three values.  Its stack begins with the entry of its
- * function, for all instructions that the function executed there; then come call sites.  What
- * is referred to by number, such as locations and strings, follows the samples, in the order of
- * its numbers.
+ * Each context of a thread is a sample with three values.  What is referred to by number, such as
+ * locations and strings, follows the samples, in the order of its numbers.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "tools/depctl/depctl.h"
@@ -16,6 +13,7 @@
 #include "lines.h"
 #include "names.h"
 #include "proto.h"
+#include "stacks.h"
 
 /* Fields of the messages in profile.proto. */
 enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION,
@@ -30,19 +28,13 @@ enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1, LINE_LINE };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_START_LINE };
 
-/* An instruction of a function.  Without @pc: frames that were left out. */
-struct place {
-	uint64_t pc;
-	uint32_t image, function;
-};
-
 struct pprof {
 	struct export *x;
 	struct gzip gzip;
 	struct lines lines;
 	struct numbering strings, places;
 	struct proto top, sub, inner;	/* reused for each message */
-	uint32_t *depth, *outer;	/* by context, see find_depths() */
+	struct stacks stacks;
 	bool failed;
 };
 
@@ -54,9 +46,9 @@ static uint64_t string(struct pprof *p, const char *s)
 	return n;
 }
 
-static uint64_t location(struct pprof *p, uint64_t pc, uint32_t image, uint32_t function)
+static uint64_t location(struct pprof *p, const struct stack_frame *f)
 {
-	struct place place = { pc, image, function };
+	struct stack_place place = stacks_place(f);
 	uint32_t n = number_of(&p->places, &place, sizeof(place));
 
 	p->failed |= n == NUMBERING_FULL;
@@ -81,45 +73,14 @@ static void put_inner(struct pprof *p, unsigned int field)
 
 /* ---- samples ---- */
 
-/* Find for each context its depth, and the context above it whose depth is EXPORT_FRAMES / 2. */
-static bool find_depths(struct pprof *p)
-{
-	const struct dep_contexts *c = p->x->l.contexts;
-	uint32_t i, above;
-
-	p->depth = calloc(c->ncontexts + 1, sizeof(*p->depth));
-	p->outer = calloc(c->ncontexts + 1, sizeof(*p->outer));
-	if (!p->depth || !p->outer)
-		return false;
-	for (i = 1; i < c->ncontexts; i++) {
-		above = c->context[i].parent;
-		p->depth[i] = p->depth[above] + 1;
-		p->outer[i] = p->depth[i] <= EXPORT_FRAMES / 2 ? i : p->outer[above];
-	}
-	return true;
-}
-
 /* Put the locations of a stack into p->inner, the innermost first. */
 static void put_stack(struct pprof *p, uint32_t context)
 {
-	const struct dep_contexts *c = p->x->l.contexts;
-	const struct dep_context *at = &c->context[context], *above;
-	uint32_t f = functions_of(p->x->l.functions, context), outer = p->outer[context];
-	uint32_t cut = p->depth[context] > EXPORT_FRAMES ? EXPORT_FRAMES / 2 : UINT32_MAX;
+	struct stack_frame frame[STACK_ROOM];
+	size_t i, n = stacks_of(&p->stacks, context, frame);
 
-	proto_varint(&p->inner, location(p, at->pc, at->image, f));
-	for (; at->parent; at = above, cut--) {
-		if (!cut) {
-			proto_varint(&p->inner, location(p, 0, 0, NO_FUNCTION));
-			at = &c->context[outer];
-		}
-		above = &c->context[at->parent];
-		f = functions_of(p->x->l.functions, at->parent);
-		if (at->site)
-			proto_varint(&p->inner, location(p, at->site, at->site_image, f));
-		else
-			proto_varint(&p->inner, location(p, above->pc, above->image, f));
-	}
+	for (i = 0; i < n; i++)
+		proto_varint(&p->inner, location(p, &frame[i]));
 }
 
 static void put_label(struct pprof *p, const char *key, const char *text, uint64_t number)
@@ -202,7 +163,7 @@ static void put_mappings(struct pprof *p)
 static void put_locations(struct pprof *p)
 {
 	const struct dep_file_line *line;
-	struct place place;
+	struct stack_place place;
 	uint64_t id;
 	uint32_t i;
 
@@ -236,16 +197,12 @@ static void put_function(struct pprof *p, uint64_t id, const char *name, const s
 static void put_functions(struct pprof *p)
 {
 	const struct export *x = p->x;
-	const char *stub, *name;
-	char text[2048];
+	char room[EXPORT_TITLE];
+	const char *name;
 	size_t i;
 
 	for (i = 0; i < x->l.nfunctions; i++) {
-		name = export_name(x, (uint32_t)i, &stub);
-		if (*stub) {
-			snprintf(text, sizeof(text), "%s%s", name, stub);
-			name = text;
-		}
+		name = export_title(x, (uint32_t)i, room, sizeof(room));
 		put_function(p, i + 1, name, &x->l.function[i]);
 	}
 	put_function(p, i + 1, "[unknown]", NULL);
@@ -295,7 +252,7 @@ int export_pprof(struct export *x)
 
 	if (gzip_begin(&p.gzip, &x->out))
 		return 1;
-	if (lines_begin(&p.lines, x->l.store, x->l.symbols) || !find_depths(&p))
+	if (lines_begin(&p.lines, x->l.store, x->l.symbols) || stacks_begin(&p.stacks, x))
 		p.failed = true;
 	else
 		put_profile(&p);
@@ -303,8 +260,7 @@ int export_pprof(struct export *x)
 	lines_end(&p.lines);
 	numbering_free(&p.strings);
 	numbering_free(&p.places);
-	free(p.depth);
-	free(p.outer);
+	stacks_end(&p.stacks);
 	proto_free(&p.top);
 	proto_free(&p.sub);
 	proto_free(&p.inner);

@@ -16,19 +16,17 @@
 static void put_frames(struct export *x, struct json *j)
 {
 	const struct function *f;
-	const char *stub, *name;
-	char text[2048];
+	char room[EXPORT_TITLE];
+	const char *name;
 	size_t i;
 
 	json_object(j, "shared");
 	json_array(j, "frames");
 	for (i = 0; i <= x->l.nfunctions; i++) {
 		f = i < x->l.nfunctions ? &x->l.function[i] : NULL;
-		name = export_name(x, f ? (uint32_t)i : NO_FUNCTION, &stub);
+		name = export_title(x, f ? (uint32_t)i : NO_FUNCTION, room, sizeof(room));
 		json_object(j, NULL);
-		if (*stub)
-			snprintf(text, sizeof(text), "%s%s", name, stub);
-		json_str(j, "name", *stub ? text : name);
+		json_str(j, "name", name);
 		if (f && f->file) {
 			json_str(j, "file", f->file);
 			if (f->line)
