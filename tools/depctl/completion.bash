@@ -236,7 +236,8 @@ _depctl()
 			mapfile -t COMPREPLY < <(compgen -W "$(_depctl_formats)" -- "$cur")
 			return
 		fi
-		options="--output= --weight= --process= --thread= --function= --module= --jobs= --help"
+		options="--output= --weight= --axis= --process= --thread= --function= --module= --jobs=
+			--help"
 		;;
 	diff) options="--contexts --threshold= --top= --json --jobs= --help" ;;
 	where) options="--process= --time= --json --help" ;;
@@ -276,6 +277,10 @@ _depctl()
 		;;
 	--weight)
 		mapfile -t COMPREPLY < <(compgen -W "instructions calls" -- "$cur")
+		return
+		;;
+	--axis)
+		mapfile -t COMPREPLY < <(compgen -W "time instructions" -- "$cur")
 		return
 		;;
 	-t | --thread)

@@ -13,32 +13,40 @@
 
 static const struct export_format formats[] = {
 	{ "callgrind", "functions, lines and calls: callgrind_annotate, kcachegrind",
-	  LOAD_PROFILE | LOAD_CONTEXTS, false, false, export_callgrind },
+	  LOAD_PROFILE | LOAD_CONTEXTS, 0, export_callgrind },
 	{ "folded", "stacks, one a line: flamegraph.pl, inferno",
-	  LOAD_CONTEXTS, true, false, export_folded },
+	  LOAD_CONTEXTS, FORMAT_WEIGHTS, export_folded },
 	{ "speedscope", "stacks by thread: speedscope.app",
-	  LOAD_CONTEXTS, true, false, export_speedscope },
+	  LOAD_CONTEXTS, FORMAT_WEIGHTS, export_speedscope },
 	{ "pprof", "stacks, compressed: go tool pprof",
-	  LOAD_CONTEXTS, false, true, export_pprof },
+	  LOAD_CONTEXTS, FORMAT_BINARY, export_pprof },
+	{ "chrome", "functions by thread and time: Chrome's trace viewer",
+	  LOAD_CONTEXTS | LOAD_TIMES, FORMAT_AXES, export_chrome },
+	{ "firefox", "stacks by thread and time: profiler.firefox.com",
+	  LOAD_CONTEXTS | LOAD_TIMES, 0, export_firefox },
+	{ "perfetto", "stacks by thread and time: ui.perfetto.dev",
+	  LOAD_CONTEXTS | LOAD_TIMES, FORMAT_BINARY, export_perfetto },
+	{ "perf-script", "stacks by thread and time: what reads `perf script'",
+	  LOAD_CONTEXTS | LOAD_TIMES, 0, export_perf_script },
 	{ "lcov", "counts of source lines: lcov, genhtml",
-	  LOAD_PROFILE, false, false, export_lcov },
+	  LOAD_PROFILE, 0, export_lcov },
 	{ "drcov", "executed basic blocks: Lighthouse, Cutter",
-	  LOAD_PROFILE, false, true, export_drcov },
+	  LOAD_PROFILE, FORMAT_BINARY, export_drcov },
 	{ "bolt", "branches of one program: perf2bolt -pa",
-	  LOAD_PROFILE, false, false, export_bolt },
+	  LOAD_PROFILE, 0, export_bolt },
 	{ "autofdo", "ranges and branches of one program: create_llvm_prof, create_gcov",
-	  LOAD_PROFILE, false, false, export_autofdo },
+	  LOAD_PROFILE, 0, export_autofdo },
 	{ "llvm-sample", "counts by lines of one program: clang -fprofile-sample-use",
-	  LOAD_PROFILE, false, false, export_llvm_sample },
+	  LOAD_PROFILE, 0, export_llvm_sample },
 	{ "llvm-profgen", "ranges and branches of one program: llvm-profgen",
-	  LOAD_PROFILE, false, false, export_llvm_profgen },
+	  LOAD_PROFILE, 0, export_llvm_profgen },
 	{ "gcc-afdo", "counts by lines of one program: gcc -fauto-profile",
-	  LOAD_PROFILE, false, true, export_gcc_afdo },
+	  LOAD_PROFILE, FORMAT_BINARY, export_gcc_afdo },
 };
 
 #define NFORMATS (sizeof(formats) / sizeof(formats[0]))
 
-enum { OPT_WEIGHT = 512, OPT_PROCESS, OPT_THREAD, OPT_FUNCTION, OPT_MODULE };
+enum { OPT_WEIGHT = 512, OPT_AXIS, OPT_PROCESS, OPT_THREAD, OPT_FUNCTION, OPT_MODULE };
 
 struct arguments {
 	const struct export_format *format;
@@ -52,6 +60,8 @@ static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0, "Write to FILE instead of standard output", 1 },
 	{ "weight", OPT_WEIGHT, "WHAT", 0, "What the numbers of stacks count: instructions "
 	  "(default) or calls", 1 },
+	{ "axis", OPT_AXIS, "WHAT", 0, "The horizontal axis of chrome: time (default) or "
+	  "instructions", 1 },
 	{ "process", OPT_PROCESS, "SERIAL", 0, "Only this process (serial: see `depctl ls --json')",
 	  2 },
 	{ "thread", OPT_THREAD, "TID", 0, "Only the thread with this id", 2 },
@@ -81,6 +91,27 @@ static enum export_weight weight_of(struct argp_state *state, const char *name)
 	return WEIGHT_INSTRUCTIONS;
 }
 
+static enum export_axis axis_of(struct argp_state *state, const char *name)
+{
+	if (!strcmp(name, "instructions"))
+		return AXIS_INSTRUCTIONS;
+	if (strcmp(name, "time"))
+		argp_error(state, "--axis must be time or instructions, not '%s'", name);
+	return AXIS_TIME;
+}
+
+static void check_arguments(struct argp_state *state, const struct arguments *a)
+{
+	if (!a->format)
+		argp_error(state, "which format?");
+	if (!a->path)
+		argp_error(state, "which store?");
+	if (a->x->weight != WEIGHT_INSTRUCTIONS && !(a->format->flags & FORMAT_WEIGHTS))
+		argp_error(state, "%s has no --weight", a->format->name);
+	if (a->x->axis != AXIS_TIME && !(a->format->flags & FORMAT_AXES))
+		argp_error(state, "%s has no --axis", a->format->name);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
@@ -94,6 +125,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_WEIGHT:
 		a->x->weight = weight_of(state, arg);
+		return 0;
+	case OPT_AXIS:
+		a->x->axis = axis_of(state, arg);
 		return 0;
 	case OPT_PROCESS:
 		a->process = parse_number(state, "--process", arg, 1, UINT32_MAX);
@@ -116,12 +150,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			a->format = format_of(state, arg);
 		return 0;
 	case ARGP_KEY_END:
-		if (!a->format)
-			argp_error(state, "which format?");
-		if (!a->path)
-			argp_error(state, "which store?");
-		if (a->x->weight != WEIGHT_INSTRUCTIONS && !a->format->weights)
-			argp_error(state, "%s has no --weight", a->format->name);
+		check_arguments(state, a);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -195,7 +224,7 @@ static int write_format(struct export *x, const struct arguments *a)
 	struct save save;
 	int status;
 
-	if (!a->output && a->format->binary && isatty(STDOUT_FILENO)) {
+	if (!a->output && (a->format->flags & FORMAT_BINARY) && isatty(STDOUT_FILENO)) {
 		warn("%s is not text: give a file by -o", a->format->name);
 		return 1;
 	}

@@ -7,12 +7,14 @@
 #include "load.h"
 
 enum export_weight { WEIGHT_INSTRUCTIONS, WEIGHT_CALLS };
+enum export_axis { AXIS_TIME, AXIS_INSTRUCTIONS };
 
 /** struct export - the store that is exported, and what of it */
 struct export {
 	const char *path;
 	struct loaded l;
 	enum export_weight weight;
+	enum export_axis axis;
 	uint32_t process, thread;	/* only this one, by serial; 0: all */
 	const char *function_glob, *module_glob;	/* NULL: all */
 	bool *chosen;			/* by index of function; NULL: all are */
@@ -20,12 +22,15 @@ struct export {
 	struct out out;
 };
 
+#define FORMAT_WEIGHTS	1u	/* --weight=calls is possible */
+#define FORMAT_AXES	2u	/* --axis=instructions is possible */
+#define FORMAT_BINARY	4u	/* is not written to terminals */
+
 /** struct export_format - a format; write() puts it to x->out: 0, or 1 after a message */
 struct export_format {
 	const char *name, *summary;
 	unsigned int needs;		/* LOAD_* */
-	bool weights;			/* --weight=calls is possible */
-	bool binary;			/* is not written to terminals */
+	unsigned int flags;		/* FORMAT_* */
 	int (*write)(struct export *x);
 };
 
@@ -45,6 +50,10 @@ int export_callgrind(struct export *x);
 int export_folded(struct export *x);
 int export_speedscope(struct export *x);
 int export_pprof(struct export *x);
+int export_chrome(struct export *x);
+int export_firefox(struct export *x);
+int export_perfetto(struct export *x);
+int export_perf_script(struct export *x);
 int export_lcov(struct export *x);
 int export_drcov(struct export *x);
 int export_bolt(struct export *x);
