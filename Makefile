@@ -179,7 +179,7 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	request control metrics client fdstore rundir sd_notify policy tracer word_set filter \
 	filter_functions filter_executions filtered_program jit branch_table delta verdict durable \
 	access account link budget descriptor attach_facts fold fold_random contexts page \
-	trigger_queue
+	trigger_queue export_samples
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)
@@ -279,6 +279,9 @@ $(B)/tests/test_page: $(call unit_obj,test_page) $(page_obj)
 $(B)/tests/write_page: $(call unit_obj,write_page) $(page_obj)
 	$(call msg,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) -o $@ $^ $(HOSTLIBS) $(LIBS)
+
+$(B)/tests/test_export_samples: $(call unit_obj,test_export_samples) \
+				$(B)/host/tools/depctl/export/samples.o
 
 # The parts of depd that need no program to record.
 daemon_obj = $(patsubst %,$(B)/host/daemon/%.o,$(1))

@@ -65,16 +65,19 @@ fetch_promtool() {
 	rm -r "$dir"
 }
 
-# The schema of speedscope's files, of the npm package; without npm its test is skipped.
-fetch_speedscope() {
+# Viewers that read exported profiles, of npm; without npm their tests are skipped.
+fetch_viewers() {
 	out=$(dirname "$0")/../build/npm
-	[ ! -e "$out/node_modules/speedscope" ] && command -v npm >/dev/null || return 0
-	mkdir -p "$out"
-	npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$out" \
-		speedscope@1.25.0 >/dev/null ||
-		echo "install-deps.sh: npm has no speedscope; the test of its schema is skipped" >&2
-	chown --reference="$out/../.." "$out/.."
-	chown -R --reference="$out/../.." "$out"
+	command -v npm >/dev/null || return 0
+	for p in speedscope@1.25.0 @firefox-devtools/profiler-cli@0.10.0; do
+		[ ! -e "$out/node_modules/${p%@*}" ] || continue
+		mkdir -p "$out"
+		npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$out" \
+			"$p" >/dev/null ||
+			echo "install-deps.sh: npm has no $p; its test is skipped" >&2
+		chown --reference="$out/../.." "$out/.."
+		chown -R --reference="$out/../.." "$out"
+	done
 }
 
 with_vm=
@@ -113,7 +116,7 @@ done
 if [ -z "$missing" ]; then
 	[ -z "$with_vm" ] || fetch_image
 	[ -z "$with_fetched" ] || fetch_promtool
-	[ -z "$with_fetched" ] || fetch_speedscope
+	[ -z "$with_fetched" ] || fetch_viewers
 	exit 0
 fi
 if [ "$(id -u)" != 0 ]; then
@@ -134,4 +137,4 @@ apt-get update -q
 apt-get install -q -y --no-install-recommends $missing
 [ -z "$with_vm" ] || fetch_image
 [ -z "$with_fetched" ] || fetch_promtool
-[ -z "$with_fetched" ] || fetch_speedscope
+[ -z "$with_fetched" ] || fetch_viewers

@@ -193,6 +193,7 @@ suite json 300 bash tests/json.sh
 suite where 300 sh tests/where.sh
 suite export 300 bash tests/export.sh
 suite export-compilers 300 bash tests/export_compilers.sh
+suite export-viewers 300 bash tests/export_viewers.sh
 suite diff 300 bash tests/diff.sh
 suite profiles 600 bash tests/profiles.sh
 suite page 300 bash tests/page.sh
