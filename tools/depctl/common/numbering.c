@@ -81,7 +81,9 @@ uint32_t number_of(struct numbering *t, const void *key, size_t size)
 	t->key[t->n].at = t->used;
 	t->key[t->n].size = size;
 	t->key[t->n].hash = hash;
-	memcpy(t->bytes + t->used, key, size);
+	/* Without keys there is no memory for the bytes of an empty one. */
+	if (size)
+		memcpy(t->bytes + t->used, key, size);
 	t->used += size;
 	t->slot[i] = ++t->n;
 	return t->n - 1;
