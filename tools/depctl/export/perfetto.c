@@ -6,6 +6,7 @@
  * data: strings, mappings, frames, stacks) stands in the first packet that needs it.  So packets
  * are written as they are made, and of what was written only the numbers are kept.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "tools/depctl/depctl.h"
@@ -129,6 +130,20 @@ static uint64_t source_id(struct perfetto *p, const char *path)
 	return id;
 }
 
+/* Build-ids are binary here, at most as long as those of ELF files. */
+static void put_build_id(struct perfetto *p, uint64_t id, const char *hex)
+{
+	uint8_t binary[64];
+	unsigned int byte;
+	size_t n = 0;
+
+	for (; n < sizeof(binary) && sscanf(hex, "%2x", &byte) == 1 && hex[1]; hex += 2)
+		binary[n++] = (uint8_t)byte;
+	proto_number(&p->message, STRING_ID, id);
+	proto_bytes(&p->message, STRING_TEXT, binary, n);
+	put_message(p, &p->interned, INTERNED_BUILD_ID);
+}
+
 /* The path and build-id of a mapping have its id. */
 static uint64_t mapping_id(struct perfetto *p, uint32_t image)
 {
@@ -145,7 +160,7 @@ static uint64_t mapping_id(struct perfetto *p, uint32_t image)
 		return id;
 	put_string(p, INTERNED_PATH, id, m->path);
 	if (*m->build_id)
-		put_string(p, INTERNED_BUILD_ID, id, m->build_id);
+		put_build_id(p, id, m->build_id);
 	proto_number(&p->message, MAPPING_ID, id);
 	proto_number(&p->message, MAPPING_BUILD_ID, *m->build_id ? id : 0);
 	proto_number(&p->message, MAPPING_START, m->start);
