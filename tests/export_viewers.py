@@ -3,9 +3,9 @@
 """Read profiles for viewers as these do, and compare them, for tests/export_viewers.sh.
 
     export_viewers.py expect DEPCTL STORE OUT        what `depctl query contexts' says
-    export_viewers.py FORMAT FILE EXPECTED           chrome, perf-script, perfetto: the format's
-                                                     rules hold, and the sums are equal
-    export_viewers.py firefox FILE EXPECTED [FUNCTION LINE]
+    export_viewers.py FORMAT FILE EXPECTED           chrome, firefox, perf-script, perfetto: the
+                                                     format's rules hold, the sums are equal
+    export_viewers.py chrome|firefox FILE EXPECTED FUNCTION LINE    the function is at that line
     export_viewers.py profiler-cli PROGRAM FILE      the Firefox Profiler's sums are ours
     export_viewers.py speedscope PAGE DIR EXPECTED FILE NAME...  speedscope's functions, and its
                                                      sums if NAME begins with instructions
@@ -117,11 +117,12 @@ def load(path):
 
 # ---- Chrome ----
 
-def chrome(path):
+def chrome(path, function=None, line=None):
     with open(path, encoding="utf-8") as f:
         data = json.load(f)
     counted = data["otherData"]["axis"] == "instructions"
     sums, tracks, names = Sums(), {}, collections.defaultdict(dict)
+    lines = collections.defaultdict(set)
     for e in data["traceEvents"]:
         thread = e["pid"], e["tid"]
         if e["ph"] == "M":
@@ -138,7 +139,8 @@ def chrome(path):
         check(insns >= 0 and (stack or not insns), f"instructions outside of functions: {e}")
         sums.add(thread, as_queried(stack), insns)
         if e["ph"] == "B":
-            check(not stack or "args" not in e or e["args"]["file"], f"bad arguments {e}")
+            lines[e["name"]].add(e.get("args", {}).get("line"))
+            check("args" not in e or e["args"]["file"], f"bad arguments {e}")
             stack = stack + [e["name"]]
         else:
             check(e["ph"] == "E" and stack and stack[-1] == e["name"],
@@ -148,6 +150,7 @@ def chrome(path):
     for thread, (_, _, stack) in tracks.items():
         check(not stack, f"{thread} ends in {stack[:3]}")
         check(len(names[thread]) == 2, f"{thread} has no names")
+    check(not function or lines[function] == {int(line)}, f"{function} is at {lines[function]}")
     return sums
 
 
@@ -331,7 +334,7 @@ def profiler_cli(program, path):
     sums = Sums()
     try:
         # It waits half a second for the process that it started.
-        until = time.monotonic() + 60
+        until = time.monotonic() + 120
         while status:
             check(time.monotonic() < until, f"not loaded: {text}")
             time.sleep(0.2)

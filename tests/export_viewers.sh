@@ -67,7 +67,7 @@ line() {
 
 # all_formats STORE [FUNCTION LINE]: the formats' rules, and sums, as read by the Python here
 all_formats() {
-	export_to chrome "$1.chrome" && compare chrome "" "$1.chrome" "$1.expected"
+	export_to chrome "$1.chrome" && compare chrome "" "$1.chrome" "$1.expected" "${@:2}"
 	export_to chrome "$1.counted" --axis=instructions &&
 		compare chrome "by instructions" "$1.counted" "$1.expected"
 	export_to firefox "$1.firefox" &&
@@ -81,6 +81,10 @@ record threads ./viewed
 is "the program has several segments" \
 	"$(("$("$DEPCTL" dump --segments threads.dep | wc -l)" > 8))" 1
 all_formats threads fib "$(line fib)"
+
+is "perfetto: the build-id is binary" "$($python -c 'import sys
+print(bytes.fromhex(sys.argv[1]) in open("threads.perfetto", "rb").read())' \
+	"$(readelf -n viewed | sed -n 's/.*Build ID: //p')")" True
 
 # A program without line numbers.
 record perl perl -e 'sub f { my $n = shift; $n < 2 ? $n : f($n - 1) + f($n - 2) }
