@@ -23,7 +23,7 @@ struct firefox {
 /** firefox_equal() - write a column with @n equal values; @number: the value, or -1 for null */
 void firefox_equal(struct json *j, const char *column, size_t n, int number);
 
-/** firefox_number() - number all that samples refer to; return false and set f->failed: no memory */
+/** firefox_number() - number all that samples refer to; false and f->failed: no memory */
 bool firefox_number(struct firefox *f);
 
 /** firefox_tables() - write the members "libs" and "shared" */
