@@ -35,6 +35,13 @@ size_t dep_store_segments(struct dep_store *s, const struct dep_segment **out)
 	return nsegments;
 }
 
+size_t dep_store_threads(struct dep_store *s, const struct dep_thread **out)
+{
+	(void)s;
+	*out = thread;
+	return nthreads;
+}
+
 const struct dep_thread *thread_of(struct dep_store *s, uint32_t serial)
 {
 	size_t i;
@@ -184,6 +191,25 @@ static void evenly(void **state)
 	samples_end(&s);
 }
 
+/* A thread ends where the next one with its id begins, if that was before its end. */
+static void same_id(void **state)
+{
+	struct segment_samples b = { 0 };
+	struct samples s;
+
+	(void)state;
+	begin(2);
+	thread[1].tid = thread[0].tid;
+	thread[0].end_ns = 500;
+	add(2, 100, 1, 5);
+	add(3, 300, 1, 5);
+	assert_int_equal(all(&s), 10);
+	assert_int_equal(samples_begin(&s, &x), 0);
+	assert_true(samples_next(&s, &b));
+	assert_int_equal(samples_time(&b, 5).ns, 300);
+	samples_end(&s);
+}
+
 /* What is not exported takes no time. */
 static void selected(void **state)
 {
@@ -274,6 +300,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(evenly),
+		cmocka_unit_test(same_id),
 		cmocka_unit_test(selected),
 		cmocka_unit_test(hostile),
 		cmocka_unit_test(random_rows),

@@ -63,24 +63,44 @@ void samples_end(struct samples *s)
 	s->row = NULL;
 }
 
-/* When the segment of thread @t that begins at @start_ns ends. */
-static uint64_t end_of(const struct samples *s, const struct dep_thread *t, uint64_t start_ns)
+/* When the first segment of thread @serial behind @start_ns begins; @otherwise: there is none. */
+static uint64_t next_start(const struct samples *s, uint32_t serial, uint64_t start_ns,
+			   uint64_t otherwise)
 {
 	const struct dep_segment *seg;
 	size_t low = 0, high = dep_store_segments(s->x->l.store, &seg), n = high, i;
-	uint64_t end;
 
-	/* The first segment that begins later, of this or the next thread. */
 	while (low < high) {
 		i = low + (high - low) / 2;
-		if (seg[i].thread < t->serial ||
-		    (seg[i].thread == t->serial && seg[i].start_ns <= start_ns))
+		if (seg[i].thread < serial ||
+		    (seg[i].thread == serial && seg[i].start_ns <= start_ns))
 			low = i + 1;
 		else
 			high = i;
 	}
-	end = low < n && seg[low].thread == t->serial ? seg[low].start_ns : t->end_ns;
-	return end > start_ns ? end : start_ns;
+	return low < n && seg[low].thread == serial ? seg[low].start_ns : otherwise;
+}
+
+/*
+ * When the segment of thread @t that begins at @start_ns ends.  The end of a thread that called
+ * execve can be noticed after the new program has begun, which has the same ids.
+ */
+static uint64_t end_of(const struct samples *s, const struct dep_thread *t, uint64_t start_ns)
+{
+	const struct dep_thread *other;
+	size_t n = dep_store_threads(s->x->l.store, &other), i;
+	uint64_t end = next_start(s, t->serial, start_ns, 0), start;
+
+	if (end)
+		return end;
+	end = t->end_ns > start_ns ? t->end_ns : start_ns;
+	for (i = 0; i < n; i++) {
+		if (other[i].tid != t->tid || other[i].serial <= t->serial)
+			continue;
+		start = next_start(s, other[i].serial, start_ns, end);
+		end = start < end ? start : end;
+	}
+	return end;
 }
 
 /* Segments of a thread follow each other, also if the store says otherwise. */
