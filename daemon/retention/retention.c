@@ -76,7 +76,7 @@ static bool is_ours(const char *name)
 {
 	static const char *const names[] = {
 		MANIFEST, OLD_TMP, LOG, "catalog.db", "catalog.db-journal",
-		"catalog.db-wal", "catalog.db-shm", LIVE_REPORT,
+		"catalog.db-wal", "catalog.db-shm", "segments.index", LIVE_REPORT,
 	};
 	size_t i;
 

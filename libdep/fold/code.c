@@ -199,12 +199,25 @@ static void set_exit(const struct dep_code_made *c, const struct dep_code_fragme
 	}
 }
 
+/* Note @number in the block of @id, if it follows those that are there. */
+static void set_in_block(struct dep_id_block *b, u32 id, u32 number)
+{
+	/* A forged log can have an id again. */
+	if (id - b->first < b->n)
+		b->n = id - b->first;
+	if (!b->n)
+		*b = (struct dep_id_block){ .first = id, .n = 1, .less = id - number };
+	else if (id == b->first + b->n && id - b->less == number)
+		b->n++;
+}
+
 static int set_number(struct dep_numbers *n, u32 id, u32 number)
 {
 	u32 **page = &n->page[id / DEP_CODE_PAGE];
 
 	if (id < n->nlow) {
 		n->low[id] = number;
+		set_in_block(n->block + id / DEP_ID_BLOCK, id, number);
 		return 0;
 	}
 	if (!*page)
@@ -273,8 +286,11 @@ static int make_numbers(struct dep_code_made *c)
 	if (c->numbers.nlow > DEP_CODE_LOW)
 		c->numbers.nlow = DEP_CODE_LOW;
 	c->numbers.low = calloc(c->numbers.nlow + 1ul, sizeof(*c->numbers.low));
+	c->numbers.block = calloc(c->numbers.nlow / DEP_ID_BLOCK + 1ul, sizeof(*c->numbers.block));
 	c->numbers.page = calloc(DEP_EXIT_LIMIT / DEP_CODE_PAGE, sizeof(*c->numbers.page));
-	return c->numbers.low && c->numbers.page ? 0 : dep_fail(-ENOMEM, "numbers of exits");
+	if (!c->numbers.low || !c->numbers.block || !c->numbers.page)
+		return dep_fail(-ENOMEM, "numbers of exits");
+	return 0;
 }
 
 static int add_all(struct dep_code_made *c)
@@ -329,6 +345,7 @@ static void free_numbers(const struct dep_code_made *c)
 	u32 i, id;
 
 	free(c->numbers.low);
+	free(c->numbers.block);
 	for (i = 0; c->numbers.page && i < c->store->model.fragments.n; i++) {
 		d = dep_store_fragment(c->store, i)->d;
 		for (id = d->first_exit; id < d->first_exit + d->nexits; id++) {

@@ -12,16 +12,33 @@
 
 #define DEP_CODE_LOW	(16u << 20)	/* ids below are found by one access to memory */
 
+#define DEP_ID_BLOCK	1024u	/* ids per struct dep_id_block */
+
+/**
+ * struct dep_id_block - the numbers of the exits with DEP_ID_BLOCK successive ids
+ * @first, @n: ids [@first, @first + @n) have successive numbers
+ * @less: difference between these ids and their numbers
+ */
+struct dep_id_block {
+	u32 first, n, less;
+	u32 pad;		/* an index becomes an offset by a shift */
+};
+
 /**
  * struct dep_numbers - number of each exit, by its id
  *
  * The engine gives ids from 1 on.  The low ones are in one array; others, which a forged log can
  * scatter, in pages of 256 bytes, of which each fragment needs at most one more than its exits
  * fill.
+ *
+ * The engine takes ids in blocks of DEP_ID_BLOCK, and most fragments stand in the log in the order
+ * of their ids.  So the number of nearly each id follows from its block alone, which is in the
+ * cache, unlike the array.
  */
 struct dep_numbers {
 	u32 *low;
 	u32 nlow;
+	struct dep_id_block *block;	/* of the low ids */
 	u32 **page;		/* DEP_EXIT_LIMIT / DEP_CODE_PAGE pointers */
 };
 
@@ -76,10 +93,13 @@ u32 dep_code_steps(const struct dep_fragments *code, const struct dep_code_fragm
 
 static inline u32 dep_number_of(const struct dep_numbers *n, u32 id)
 {
+	const struct dep_id_block *b;
 	const u32 *page;
 
-	if (id < n->nlow)
-		return n->low[id];
+	if (id < n->nlow) {
+		b = n->block + id / DEP_ID_BLOCK;
+		return id - b->first < b->n ? id - b->less : n->low[id];
+	}
 	page = id < DEP_EXIT_LIMIT ? n->page[id / DEP_CODE_PAGE] : NULL;
 	return page ? page[id % DEP_CODE_PAGE] : 0;
 }

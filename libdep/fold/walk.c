@@ -189,18 +189,27 @@ static int take_event(struct dep_walk *w, struct cursor *c, u32 id)
  */
 static void collect(struct dep_walk *w, struct cursor *c)
 {
+	const struct dep_id_block *block = w->numbers->block, *b;
+	size_t room = DEP_FOLD_BATCH - w->nexits, left = (size_t)(c->end - c->at), i, n;
+	u32 nblocks = w->numbers->nlow / DEP_ID_BLOCK + 1, *to = w->exit + w->nexits, number;
 	const u32 *at = c->at;
-	u32 n = w->nexits, number;
 
-	while (at < c->end && n < DEP_FOLD_BATCH && *at >= ADEPT_FIRST_EXIT) {
-		number = dep_number_of(w->numbers, *at);
-		if (!number)
-			break;
-		w->exit[n++] = number;
-		at++;
+	n = left < room ? left : room;
+	for (i = 0; i < n; i++) {
+		/* No block has ids of events. */
+		b = block + at[i] / DEP_ID_BLOCK;
+		number = at[i];
+		if (number / DEP_ID_BLOCK < nblocks && number - b->first < b->n) {
+			to[i] = number - b->less;
+		} else {
+			if (number >= ADEPT_FIRST_EXIT)
+				to[i] = dep_number_of(w->numbers, number);
+			if (number < ADEPT_FIRST_EXIT || !to[i])
+				break;
+		}
 	}
-	w->nexits = n;
-	c->at = at;
+	w->nexits += (u32)i;
+	c->at += i;
 }
 
 /* Deliver all of the current control column; -EBADMSG: the rest of it is damaged. */

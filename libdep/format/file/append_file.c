@@ -436,6 +436,13 @@ int dep_write_whole(int dirfd, const char *name, const char *text, size_t size,
 		    const struct dep_access *access, bool durable)
 {
 	struct iovec iov = { (void *)text, size };
+
+	return dep_write_parts(dirfd, name, &iov, 1, access, durable);
+}
+
+int dep_write_parts(int dirfd, const char *name, struct iovec *iov, int n,
+		    const struct dep_access *access, bool durable)
+{
 	u64 random, written;
 	char tmp[64];
 	int fd, err;
@@ -450,7 +457,7 @@ int dep_write_whole(int dirfd, const char *name, const char *text, size_t size,
 		return dep_fail(-errno, "cannot create %s", tmp);
 	err = dep_access_file(fd, access);
 	if (!err) {
-		err = write_all(fd, &iov, 1, 0, &written);
+		err = write_all(fd, iov, n, 0, &written);
 		if (!err && durable)
 			err = dep_sync(fd, name);
 	}

@@ -130,4 +130,8 @@ int dep_read_all(int dirfd, const char *name, u64 max, void **data, size_t *size
 int dep_write_whole(int dirfd, const char *name, const char *text, size_t size,
 		    const struct dep_access *access, bool durable);
 
+/** dep_write_parts() - the same with the contents in @n parts; @iov is changed */
+int dep_write_parts(int dirfd, const char *name, struct iovec *iov, int n,
+		    const struct dep_access *access, bool durable);
+
 #endif

@@ -74,6 +74,7 @@ static int list_add(struct dep_seg_list *l, const struct dep_seg_header *h, u32 
 		l->room = room;
 	}
 	s = &l->seg[l->n++];
+	memset(s, 0, sizeof(*s));	/* the index has the bytes between the members, too */
 	s->thread = h->thread;
 	s->seq = h->seq;
 	s->raw_bytes = h->raw_bytes;

@@ -30,6 +30,7 @@ static inline u64 dep_seg_memory(const struct dep_segment *seg)
 struct dep_seg_list {
 	struct dep_segment *seg;
 	size_t n, room;
+	bool mapped;		/* @seg is a mapping of the index (segment_index.h), read only */
 	u64 torn;		/* places with data that is no valid segment */
 	u64 lost_bytes;		/* sum of lost_bytes in the headers of the segments */
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Opening a store.  Everything comes from the log, the manifest and the segments' headers; the
- * catalog is not used.
+ * Opening a store.  Everything comes from the log, the manifest and the segments' headers, or the
+ * index that was made from them; the catalog is not used.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +13,7 @@
 #include "dep/recover.h"
 #include "libdep/format/file/budget.h"
 #include "libdep/format/file/error.h"
+#include "segment_index.h"
 #include "store.h"
 
 static int by_thread_seq(const void *pa, const void *pb)
@@ -63,6 +64,10 @@ static int open_segments(struct dep_store *s)
 	/* Open all files first, because the last file is checked more thoroughly. */
 	while (err >= 0 && s->nfds < end)
 		err = dep_store_add_file(s, true);
+	if (err >= 0)
+		err = dep_seg_index_read(s);
+	if (err)
+		return err < 0 ? err : 0;
 	/* Skip files before first_file: a killed recorder may have left files it was to remove. */
 	for (n = s->model.first_file; n < s->nfds && err >= 0; n++)
 		if (s->fds[n] >= 0)
@@ -128,7 +133,7 @@ static void sum_loss(struct dep_store *s)
 
 void dep_store_complete(struct dep_store *s)
 {
-	if (s->segs.n)
+	if (s->segs.n && !s->segs.mapped)
 		qsort(s->segs.seg, s->segs.n, sizeof(*s->segs.seg), by_thread_seq);
 	sum_loss(s);
 }
@@ -216,7 +221,7 @@ void dep_store_close(struct dep_store *s)
 		close(s->log_fd);
 	dep_verdict_free(s);
 	free(s->fds);
-	free(s->segs.seg);
+	dep_seg_index_free(s);
 	dep_model_free(&s->model);
 	dep_manifest_free(&s->manifest);
 	dep_store_tail_free(s);
@@ -424,6 +429,9 @@ int dep_store_finish(const char *dir, bool keep_others)
 		return err;
 	err = rebuild_manifest(s);
 	e = dep_catalog_write(s, keep_others);
+	if (!err)
+		err = e;
+	e = dep_seg_index_write(s);
 	dep_store_close(s);
 	return err ? err : e;
 }

@@ -82,7 +82,7 @@ void dep_store_tail_free(struct dep_store *s);
  * @keep_others: keep other tables of an existing catalog
  */
 int dep_catalog_write(struct dep_store *s, bool keep_others);
-/** dep_store_finish() - write final manifest and catalog of a store that has an END frame */
+/** dep_store_finish() - write final manifest, catalog and index of a store with an END frame */
 int dep_store_finish(const char *dir, bool keep_others);
 
 #endif

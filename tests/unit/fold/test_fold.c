@@ -271,6 +271,7 @@ static void unknown_exit(void **state)
 	fold_exit(&c[1], id(BRANCH, 1));
 	profile_of(&f, c, 2);
 	dep_code_made(f.code)->numbers.low[id(TWIN, 0)] = 0;
+	dep_code_made(f.code)->numbers.block[id(TWIN, 0) / DEP_ID_BLOCK].n = 0;
 	fold_profile(&f, 1 << 20, NULL);
 	fold_check_division(&f, NULL);
 	fold_check_flow(f.p);

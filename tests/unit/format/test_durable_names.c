@@ -238,7 +238,7 @@ void names_at_close(void **state)
 {
 	static const char *const names[] = {
 		"fragments", "segments.000", "segments.001", "manifest.json", "catalog.db",
-		"catalog.db-journal", "catalog.db-wal", "catalog.db-shm",
+		"catalog.db-journal", "catalog.db-wal", "catalog.db-shm", "segments.index",
 	};
 	struct dep_writer *w;
 	char dir[128];
@@ -335,7 +335,7 @@ void names_at_reading(void **state)
 {
 	static const char *const names[] = {
 		"fragments", "segments.000", "segments.002", "manifest.json", "catalog.db",
-		"catalog.db-journal", "catalog.db-wal", "catalog.db-shm",
+		"catalog.db-journal", "catalog.db-wal", "catalog.db-shm", "segments.index",
 	};
 	struct durable *d = *state;
 	struct dep_store *s;
