@@ -22,17 +22,20 @@
 #define EXITS_MIN	(1u << 16)	/* rows of part.all.exits before the first compaction */
 
 /*
- * struct hot - what is needed of an exit for each record
+ * struct hot - the counters of an exit
  * @count: successive records use them in turn: a counter can be read again only some cycles after
  *	it was written, and many loops repeat one exit
  */
 struct hot {
 	u32 count[2];
-	u32 insns;		/* INDIRECT added */
-	u32 fragment;
 };
 
-#define INDIRECT	(1u << 31)
+/*
+ * What is needed of an exit for each record, in a byte, so that this of all exits stays in the
+ * cache: the number of instructions, and INDIRECT.
+ */
+#define INDIRECT	0x80u
+#define INSNS		0x7fu	/* this number or more */
 
 /** struct pair - an indirect exit and the fragment that was executed next */
 struct pair {
@@ -53,6 +56,7 @@ struct part {
 	u32 waiting;		/* an indirect exit whose next code has not been seen yet; or 0 */
 	u32 records;		/* counted in @hot */
 	struct hot *hot;	/* by the number of the exit */
+	u8 *brief;		/* the same: instructions and INDIRECT */
 	u32 *touched;		/* exits whose counters are not zero, each at most twice */
 	size_t ntouched;
 	size_t compact_at;	/* number of rows of all.exits */
@@ -63,8 +67,14 @@ static void free_part(struct part *p)
 {
 	dep_counts_all_free(&p->all);
 	free(p->hot);
+	free(p->brief);
 	free(p->touched);
 	free(p);
+}
+
+static u8 brief_of(const struct dep_code_exit *x)
+{
+	return (u8)((x->insns < INSNS ? x->insns : INSNS) | (x->target ? 0 : INDIRECT));
 }
 
 static void *make_part(void *self, const struct dep_fragments *code)
@@ -80,15 +90,14 @@ static void *make_part(void *self, const struct dep_fragments *code)
 	p->all.threads.may_move = DEP_TABLE_MOVES;
 	p->compact_at = EXITS_MIN;
 	p->hot = calloc(code->nexits, sizeof(*p->hot));
+	p->brief = malloc(code->nexits);
 	p->touched = malloc(2ul * code->nexits * sizeof(*p->touched));
-	if (!p->hot || !p->touched) {
+	if (!p->hot || !p->brief || !p->touched) {
 		free_part(p);
 		return NULL;
 	}
-	for (i = 0; i < code->nexits; i++) {
-		p->hot[i].insns = code->exit[i].insns | (code->exit[i].target ? 0 : INDIRECT);
-		p->hot[i].fragment = code->exit[i].fragment;
-	}
+	for (i = 0; i < code->nexits; i++)
+		p->brief[i] = brief_of(&code->exit[i]);
 	return p;
 }
 
@@ -376,32 +385,52 @@ static int begin_segment(void *part, const struct dep_fold_segment *seg)
 	return 0;
 }
 
-/* Count an exit in counter @which; the next record is of fragment @next. */
-static inline int count_exit(struct part *p, u32 exit, u32 which, u64 *insns, u32 next)
+/* Count an exit in counter @which; return its number of instructions, at most INSNS. */
+static inline u32 count_exit(struct part *p, struct hot *h, u8 brief, u32 exit, u32 which)
 {
-	struct hot *h = &p->hot[exit];
-
 	if (!h->count[which]++)
 		p->touched[p->ntouched++] = exit;
-	*insns += h->insns & ~INDIRECT;
-	return h->insns & INDIRECT && next != UINT32_MAX ? add_pair(p, exit, next) : 0;
+	return brief & INSNS;
+}
+
+/* Count the targets of the indirect exits, and the instructions of exits with INSNS or more. */
+static int count_special(struct part *p, const u32 *exit, const u32 *at, size_t n, u64 *insns)
+{
+	const struct dep_code_exit *all = p->code->exit, *x;
+	int err = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		x = all + exit[at[i]];
+		if ((p->brief[exit[at[i]]] & INSNS) == INSNS)
+			*insns += x->insns - INSNS;
+		if (!x->target)
+			err |= add_pair(p, exit[at[i]], all[exit[at[i] + 1]].fragment);
+	}
+	return err;
 }
 
 static int count_exits(struct part *p, const u32 *exit, size_t n)
 {
+	u32 special[DEP_FOLD_BATCH];	/* indices of exits that need more than this loop */
+	struct hot *hot = p->hot;
+	const u8 *brief = p->brief;
+	size_t i, nspecial = 0;
 	u64 insns = 0;
-	int err = 0;
-	size_t i;
+	int err;
+	u8 b;
 
-	for (i = 0; i + 2 < n; i += 2) {
-		err |= count_exit(p, exit[i], 0, &insns, p->hot[exit[i + 1]].fragment);
-		err |= count_exit(p, exit[i + 1], 1, &insns, p->hot[exit[i + 2]].fragment);
+	for (i = 0; i + 1 < n; i++) {
+		b = brief[exit[i]];
+		insns += count_exit(p, hot + exit[i], b, exit[i], i & 1);
+		special[nspecial] = (u32)i;
+		nspecial += b >= INSNS;
 	}
-	if (i + 1 < n) {
-		err |= count_exit(p, exit[i], 0, &insns, p->hot[exit[i + 1]].fragment);
-		i++;
-	}
-	err |= count_exit(p, exit[i], 1, &insns, UINT32_MAX);
+	b = brief[exit[i]];
+	insns += count_exit(p, hot + exit[i], b, exit[i], i & 1);
+	if ((b & INSNS) == INSNS)
+		insns += p->code->exit[exit[i]].insns - INSNS;
+	err = count_special(p, exit, special, nspecial, &insns);
 	p->time->insns += insns;
 	p->records += n;
 	if (err)
@@ -421,13 +450,13 @@ static int take_exits(void *part, const uint32_t *exit, size_t n, uint64_t next_
 {
 	struct part *p = part;
 	u32 last = exit[n - 1];
-	int err = arrive_in(p, &p->code->fragment[p->hot[exit[0]].fragment]);
+	int err = arrive_in(p, &p->code->fragment[p->code->exit[exit[0]].fragment]);
 
 	if (!err)
 		err = count_exits(p, exit, n);
 	p->pc = next_pc;
 	/* A branch to an unknown place is not counted as a pair. */
-	if (p->hot[last].insns & INDIRECT && next_pc)
+	if (p->brief[last] & INDIRECT && next_pc)
 		p->waiting = last;
 	return err;
 }
