@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Contexts of calls and jumps, and counts of what runs in them. */
+#include <string.h>
+
 #include "walk.h"
 
 /*
@@ -22,6 +24,19 @@ u32 dep_context_new(struct dep_walk *w, u32 parent, u8 kind, u64 site, s64 site_
 	return dep_tree_child(&w->tree, &key);
 }
 
+/* Generations are in the upper bits of a transition's key; 0 is that of an empty cache. */
+#define GENERATION	8u
+_Static_assert(DEP_CONTEXT_KINDS <= GENERATION, "a kind needs the bits below a generation");
+
+void dep_count_forget(struct dep_walk *w)
+{
+	w->generation += GENERATION;
+	if (w->generation)
+		return;
+	memset(w->cache, 0, DEP_STEPS_TO * sizeof(*w->cache));
+	w->generation = GENERATION;
+}
+
 static struct dep_step_to *cached(struct dep_walk *w, u32 kind, u32 step, u64 pc)
 {
 	u32 h = (w->ctx * 0x9e3779b1u ^ step * 0x85ebca6bu ^ (u32)pc) + kind;
@@ -29,21 +44,34 @@ static struct dep_step_to *cached(struct dep_walk *w, u32 kind, u32 step, u64 pc
 	return w->cache + ((h ^ h >> 15) & (DEP_STEPS_TO - 1));
 }
 
+static bool is_cached(const struct dep_walk *w, const struct dep_step_to *c, u32 kind,
+		      const struct dep_branch_at *b)
+{
+	return c->from == w->ctx && c->exit == b->step_number && c->pc == b->to &&
+	       c->key == (w->generation | kind);
+}
+
+/* Fill in a transition to @c->to.  Not if the tree is full: each of these calls is counted. */
+static u32 cache(const struct dep_walk *w, struct dep_step_to *c, u32 kind,
+		 const struct dep_branch_at *b)
+{
+	c->key = w->tree.refused ? 0 : w->generation | kind;
+	c->from = w->ctx;
+	c->exit = b->step_number;
+	c->pc = b->to;
+	return c->to;
+}
+
 u32 dep_context_of(struct dep_walk *w, u8 kind, const struct dep_branch_at *b)
 {
 	struct dep_step_to *c = cached(w, kind, b->step_number, b->to);
 
 	w->tree.refused = false;
-	if (c->from == w->ctx && c->exit == b->step_number && c->pc == b->to && c->kind == kind)
+	if (is_cached(w, c, kind, b))
 		return c->to;
 	c->to = dep_context_new(w, w->ctx, kind, b->step->pc, b->fragment, b->to, b->to_fragment,
 				false);
-	/* Not if the tree is full: each of these calls is counted. */
-	c->kind = w->tree.refused ? DEP_CONTEXT_KINDS : kind;
-	c->from = w->ctx;
-	c->exit = b->step_number;
-	c->pc = b->to;
-	return c->to;
+	return cache(w, c, kind, b);
 }
 
 /* The context that a chain of tail calls goes back to, or where a new one begins. */
@@ -72,15 +100,10 @@ u32 dep_context_tail(struct dep_walk *w, const struct dep_branch_at *b)
 	bool found;
 
 	w->tree.refused = false;
-	if (c->from == w->ctx && c->exit == b->step_number && c->pc == b->to &&
-	    c->kind == DEP_CONTEXT_TAIL)
+	if (is_cached(w, c, DEP_CONTEXT_TAIL, b))
 		return c->to;
 	parent = tail_parent(w, b->to, &found);
 	c->to = found ? parent : dep_context_new(w, parent, DEP_CONTEXT_TAIL, b->step->pc,
 						 b->fragment, b->to, b->to_fragment, false);
-	c->kind = w->tree.refused ? DEP_CONTEXT_KINDS : DEP_CONTEXT_TAIL;
-	c->from = w->ctx;
-	c->exit = b->step_number;
-	c->pc = b->to;
-	return c->to;
+	return cache(w, c, DEP_CONTEXT_TAIL, b);
 }

@@ -226,17 +226,17 @@ static int run_exit(struct dep_walk *w, u32 number, u64 pc, s64 fragment)
 /* Run records whose exits change rsp by constants; return the number of the first other one. */
 static size_t run_plain(struct dep_walk *w, const u32 *exit, size_t i, size_t n)
 {
-	const struct dep_exit_move *all = w->moves->exit, *x;
+	const struct dep_exit_brief *all = w->moves->brief, *x;
 	u64 insns = w->insns, refs = w->refs, rsp = w->rsp;
 	u32 branches = w->branches;
 
 	for (; i < n; i++) {
 		x = all + exit[i];
-		if (x->op != DEP_OP_PLAIN)
+		if (!x->plain)
 			break;
 		insns += x->insns;
 		refs += x->refs;
-		rsp += (u64)(s64)x->move.by;
+		rsp += (u64)(s64)x->by;
 		branches += x->branches;
 	}
 	w->insns = insns;
@@ -254,7 +254,7 @@ static u64 goes_on(const struct dep_walk *w, const u32 *exit, size_t i, size_t n
 
 	if (i + 1 < n) {
 		*fragment = all[exit[i + 1]].fragment;
-		return w->code->fragment[*fragment].pc;
+		return w->moves->start[exit[i + 1]];
 	}
 	*fragment = next_pc ? dep_moves_find(w->moves, all[exit[i]].fragment, next_pc) : -1;
 	return next_pc;
@@ -326,7 +326,7 @@ static int take_segment(void *part, const struct dep_fold_segment *seg)
 	struct dep_walk *w = part;
 	const struct dep_segment *first;
 	struct dep_learned previous = w->learned[0];
-	size_t n = dep_store_segments(w->store, &first), c;
+	size_t n = dep_store_segments(w->store, &first);
 	int err = end_segment(w);
 
 	/* Behind segments that this pass does not select, nothing is known of the stack. */
@@ -336,8 +336,7 @@ static int take_segment(void *part, const struct dep_fold_segment *seg)
 		w->thread = seg->thread;
 		w->known_start = false;
 		/* Transitions lead to contexts of a process. */
-		for (c = 0; c < DEP_STEPS_TO; c++)
-			w->cache[c].kind = DEP_CONTEXT_KINDS;
+		dep_count_forget(w);
 	}
 	w->segment = seg->segment;
 	w->seg = seg->segment >= first && seg->segment < first + n ?

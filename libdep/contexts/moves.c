@@ -237,23 +237,51 @@ static int make_map(struct dep_moves *m)
 
 /* ---- entries of functions ---- */
 
+/* Branches that were seen last: most go again where they went before. */
+#define SEEN	4096u
+
 struct entries {
 	struct dep_moves *m;
 	u8 *entry;		/* by first fragment of each pc */
+	u8 *leads;		/* by number of an exit: its target is an entry */
+	struct { u32 exit, next; } seen[SEEN];
 };
+
+static void free_entries(struct entries *e)
+{
+	free(e->entry);
+	free(e->leads);
+	free(e);
+}
+
+/* True for indirect calls, and for jumps through pointers.  add_called() has the direct calls. */
+static bool leads_to_entry(const struct dep_moves *m, u32 number)
+{
+	const struct dep_exit_move *x = m->exit + number;
+
+	if (m->code->exit[number].target)
+		return false;
+	return x->op == DEP_OP_CALL ||
+	       (x->op == DEP_OP_JUMP && x->move.flags & DEP_MOVE_POINTER);
+}
 
 static void *entries_part(void *self, const struct dep_fragments *code)
 {
 	struct dep_moves *m = self;
 	struct entries *e = calloc(1, sizeof(*e));
+	u32 i;
 
-	if (e)
-		e->entry = calloc(code->nfragments + 1ull, 1);
-	if (!e || !e->entry) {
-		free(e);
+	if (!e)
+		return NULL;
+	e->entry = calloc(code->nfragments + 1ull, 1);
+	e->leads = calloc(code->nexits, 1);
+	if (!e->entry || !e->leads) {
+		free_entries(e);
 		return NULL;
 	}
 	e->m = m;
+	for (i = 1; i < code->nexits; i++)
+		e->leads[i] = leads_to_entry(m, i);
 	return e;
 }
 
@@ -270,20 +298,23 @@ static int entries_exits(void *part, const u32 *exit, size_t n, u64 next_pc)
 {
 	struct entries *e = part;
 	const struct dep_moves *m = e->m;
-	const struct dep_exit_move *x;
+	const u8 *leads = e->leads;
 	size_t i;
-	u64 pc;
+	u32 at;
 
-	for (i = 0; i < n; i++) {
-		x = m->exit + exit[i];
-		if (x->op != DEP_OP_CALL && (x->op != DEP_OP_JUMP ||
-					     !(x->move.flags & DEP_MOVE_POINTER)))
+	for (i = 0; i + 1 < n; i++) {
+		if (!leads[exit[i]])
 			continue;
-		pc = next_pc;
-		if (i + 1 < n)
-			pc = m->code->fragment[m->exit[exit[i + 1]].fragment].pc;
-		add_entry(e, x, pc);
+		at = (exit[i] * 61u ^ exit[i + 1] * 7u) % SEEN;
+		if (e->seen[at].exit == exit[i] && e->seen[at].next == exit[i + 1])
+			continue;
+		e->seen[at].exit = exit[i];
+		e->seen[at].next = exit[i + 1];
+		add_entry(e, m->exit + exit[i],
+			  m->code->fragment[m->code->exit[exit[i + 1]].fragment].pc);
 	}
+	if (leads[exit[i]])
+		add_entry(e, m->exit + exit[i], next_pc);
 	return 0;
 }
 
@@ -295,8 +326,7 @@ static int entries_join(void *self, void *part)
 
 	for (i = 0; i < m->code->nfragments; i++)
 		m->entry[i] |= e->entry[i];
-	free(e->entry);
-	free(e);
+	free_entries(e);
 	return 0;
 }
 
@@ -392,6 +422,28 @@ static void add_called(struct dep_moves *m, u32 fragment)
 	}
 }
 
+static bool fits(u32 n)
+{
+	return n <= UINT8_MAX;
+}
+
+static void make_brief(struct dep_moves *m)
+{
+	const struct dep_exit_move *x = m->exit;
+	u32 i;
+
+	for (i = 0; i < m->code->nexits; i++, x++)
+		m->brief[i] = (struct dep_exit_brief){
+			.by = x->move.by, .insns = (u8)x->insns, .refs = (u8)x->refs,
+			.branches = (u8)x->branches,
+			.plain = x->op == DEP_OP_PLAIN && fits(x->insns) && fits(x->refs) &&
+				 fits(x->branches),
+		};
+	/* Number 0 is no exit. */
+	for (i = 1; i < m->code->nexits; i++)
+		m->start[i] = m->code->fragment[m->code->exit[i].fragment].pc;
+}
+
 int dep_moves_entries(struct dep_moves *m, unsigned int jobs)
 {
 	static const struct dep_fold fold = {
@@ -407,9 +459,11 @@ int dep_moves_entries(struct dep_moves *m, unsigned int jobs)
 	for (i = 0; i < m->code->nfragments; i++)
 		add_called(m, i);
 	err = dep_fold_run(m->store, m->code, folds, selves, 1, &options, NULL);
-	if (!err)
-		mark_jumps(m);
-	return err;
+	if (err)
+		return err;
+	mark_jumps(m);
+	make_brief(m);
+	return 0;
 }
 
 /* ---- all of it ---- */
@@ -426,10 +480,12 @@ int dep_moves_make(struct dep_store *store, const struct dep_fragments *code,
 	m->store = store;
 	m->code = code;
 	m->exit = calloc(code->nexits + 1ull, sizeof(*m->exit));
+	m->brief = calloc(code->nexits + 1ull, sizeof(*m->brief));
+	m->start = calloc(code->nexits + 1ull, sizeof(*m->start));
 	m->step = calloc(code->nsteps + 1ull, sizeof(*m->step));
 	m->entry = calloc(code->nfragments + 1ull, 1);
 	m->family = calloc(code->nfragments + 1ull, sizeof(*m->family));
-	if (!m->exit || !m->step || !m->entry || !m->family)
+	if (!m->exit || !m->brief || !m->start || !m->step || !m->entry || !m->family)
 		goto fail;
 	err = make_map(m);
 	for (i = 0; i < code->nfragments && !err; i++)
@@ -448,6 +504,8 @@ void dep_moves_free(struct dep_moves *m)
 	if (!m)
 		return;
 	free(m->exit);
+	free(m->brief);
+	free(m->start);
 	free(m->step);
 	free(m->entry);
 	free(m->family);

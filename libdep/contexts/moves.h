@@ -72,10 +72,23 @@ struct dep_exit_move {
 	u64 next;		/* a call's return address */
 };
 
+/**
+ * struct dep_exit_brief - what the hot loop needs of an exit: the same as struct dep_exit_move
+ * @plain: false if there is more to do than to add, or if a number does not fit
+ *
+ * It is small, so that those of all exits stay in the cache.
+ */
+struct dep_exit_brief {
+	s32 by;
+	u8 insns, refs, branches, plain;
+};
+
 struct dep_moves {
 	struct dep_store *store;
 	const struct dep_fragments *code;
 	struct dep_exit_move *exit;	/* code->nexits */
+	struct dep_exit_brief *brief;	/* the same */
+	u64 *start;			/* the same: address of the exit's fragment */
 	struct dep_move *step;		/* code->nsteps: up to the branch of each step */
 	u8 *entry;			/* code->nfragments: begins a function */
 	u32 *family;			/* code->nfragments: first process that forked into this */

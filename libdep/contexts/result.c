@@ -13,12 +13,12 @@
 			return a->member < b->member ? -1 : 1;	\
 	} while (0)
 
+/* Order of the children of one context. */
 static int order_nodes(const void *x, const void *y, void *arg)
 {
 	const struct dep_node *node = arg;
 	const struct dep_node *a = node + *(const u32 *)x, *b = node + *(const u32 *)y;
 
-	BY(parent);
 	BY(process);
 	BY(site);
 	BY(pc);
@@ -44,6 +44,31 @@ static int order_times(const void *x, const void *y)
 	BY(thread);
 	BY(context);
 	return 0;
+}
+
+/*
+ * List all contexts but the root by parent, and sort those of each parent.
+ * @first: receives the index of each context's first child, and at the end their number
+ */
+static void sort_children(const struct dep_tree *t, u32 *sorted, u32 *first)
+{
+	u32 i, n;
+
+	for (i = 1; i < t->n; i++)
+		first[t->node[i].parent + 1]++;
+	for (i = 1; i <= t->n; i++)
+		first[i] += first[i - 1];
+	/* Each context advances its parent's index, which is set back below. */
+	for (i = 1; i < t->n; i++)
+		sorted[first[t->node[i].parent]++] = i;
+	for (i = t->n; i > 0; i--)
+		first[i] = first[i - 1];
+	first[0] = 0;
+	for (i = 0; i < t->n; i++) {
+		n = first[i + 1] - first[i];
+		if (n > 1)
+			qsort_r(sorted + first[i], n, sizeof(*sorted), order_nodes, t->node);
+	}
 }
 
 /*
@@ -100,19 +125,13 @@ static void renumber_rows(struct dep_tree *t, const u32 *place)
 int dep_tree_result(struct dep_tree *t, struct dep_contexts *out)
 {
 	u32 *sorted = malloc(4ull * t->n), *first = calloc(t->n + 2ull, 4);
-	u32 *place = malloc(4ull * t->n), *stack = malloc(4ull * t->n), i;
+	u32 *place = malloc(4ull * t->n), *stack = malloc(4ull * t->n);
 	struct dep_context *context = malloc(sizeof(*context) * (u64)t->n);
 	int err = -ENOMEM;
 
 	if (!sorted || !first || !place || !stack || !context)
 		goto out;
-	for (i = 1; i < t->n; i++) {
-		sorted[i - 1] = i;
-		first[t->node[i].parent + 1]++;
-	}
-	for (i = 1; i <= t->n; i++)
-		first[i] += first[i - 1];
-	qsort_r(sorted, t->n - 1, sizeof(*sorted), order_nodes, t->node);
+	sort_children(t, sorted, first);
 	number(sorted, first, place, stack);
 	fill(t, place, context);
 	renumber_rows(t, place);

@@ -6,8 +6,12 @@
 #include "libdep/format/file/error.h"
 #include "tree.h"
 
-/* Bytes for a context: its node, twice while the array grows, and its part of the hash table. */
-#define NODE_BYTES	(2 * sizeof(struct dep_node) + 16)
+/*
+ * Bytes for a context: its node, twice while an array grows, and its part of the hash table, which
+ * has two to four slots for each.
+ */
+#define NODE_BYTES	(2 * (sizeof(struct dep_node) + sizeof(struct dep_node_now)) + \
+			 4 * sizeof(struct dep_node_slot))
 
 static u64 hash(const struct dep_node *k)
 {
@@ -33,15 +37,17 @@ int dep_tree_init(struct dep_tree *t, u64 memory)
 	t->rows_limit = memory / sizeof(struct dep_context_share) + 4096;
 	t->room = 16;
 	t->node = calloc(t->room, sizeof(*t->node));
+	t->now = calloc(t->room, sizeof(*t->now));
 	t->map_mask = 63;
 	t->map = calloc(t->map_mask + 1ull, sizeof(*t->map));
 	t->n = 1;
-	return t->node && t->map ? 0 : -ENOMEM;
+	return t->node && t->now && t->map ? 0 : -ENOMEM;
 }
 
 void dep_tree_free(struct dep_tree *t)
 {
 	free(t->node);
+	free(t->now);
 	free(t->map);
 	free(t->used.node);
 	free(t->timed.node);
@@ -49,19 +55,19 @@ void dep_tree_free(struct dep_tree *t)
 	free(t->time);
 }
 
-static void insert(struct dep_tree *t, u32 n)
+static void insert(struct dep_tree *t, u32 n, u64 h)
 {
-	u32 at = (u32)hash(t->node + n) & t->map_mask;
+	u32 at = (u32)h & t->map_mask;
 
-	while (t->map[at])
+	while (t->map[at].n)
 		at = (at + 1) & t->map_mask;
-	t->map[at] = n;
+	t->map[at] = (struct dep_node_slot){ .hash = (u32)(h >> 32), .n = n };
 }
 
 static int grow_map(struct dep_tree *t)
 {
 	u32 mask = 2 * t->map_mask + 1, i;
-	u32 *map = calloc(mask + 1ull, sizeof(*map));
+	struct dep_node_slot *map = calloc(mask + 1ull, sizeof(*map));
 
 	if (!map)
 		return -ENOMEM;
@@ -69,12 +75,13 @@ static int grow_map(struct dep_tree *t)
 	t->map = map;
 	t->map_mask = mask;
 	for (i = 1; i < t->n; i++)
-		insert(t, i);
+		insert(t, i, hash(t->node + i));
 	return 0;
 }
 
 static int grow(struct dep_tree *t)
 {
+	struct dep_node_now *now;
 	struct dep_node *more;
 	u32 room = t->room;
 
@@ -84,6 +91,10 @@ static int grow(struct dep_tree *t)
 		if (!more)
 			return -ENOMEM;
 		t->node = more;
+		now = realloc(t->now, room * sizeof(*now));
+		if (!now)
+			return -ENOMEM;
+		t->now = now;
 		t->room = room;
 	}
 	return t->n * 2ull > t->map_mask ? grow_map(t) : 0;
@@ -91,11 +102,12 @@ static int grow(struct dep_tree *t)
 
 u32 dep_tree_child(struct dep_tree *t, const struct dep_node *key)
 {
+	u64 h = hash(key);
 	u32 at, n;
 
 	t->refused = false;
-	for (at = (u32)hash(key) & t->map_mask; (n = t->map[at]); at = (at + 1) & t->map_mask)
-		if (same(t->node + n, key)) {
+	for (at = (u32)h & t->map_mask; (n = t->map[at].n); at = (at + 1) & t->map_mask)
+		if (t->map[at].hash == h >> 32 && same(t->node + n, key)) {
 			t->node[n].incomplete |= key->incomplete;
 			return n;
 		}
@@ -112,7 +124,8 @@ u32 dep_tree_child(struct dep_tree *t, const struct dep_node *key)
 		.image = key->image, .site_image = key->site_image, .kind = key->kind,
 		.incomplete = key->incomplete,
 	};
-	insert(t, n);
+	t->now[n] = (struct dep_node_now){ 0 };
+	insert(t, n, h);
 	return n;
 }
 
@@ -173,17 +186,17 @@ static int list_add(struct dep_node_list *l, u32 n)
 
 int dep_tree_list(struct dep_tree *t, u32 n)
 {
-	struct dep_node *node = t->node + n;
+	struct dep_node_now *now = t->now + n;
 
-	if (!node->used) {
+	if (!now->used) {
 		if (list_add(&t->used, n))
 			return -ENOMEM;
-		node->used = 1;
+		now->used = 1;
 	}
-	if (t->times && !node->timed) {
+	if (t->times && !now->timed) {
 		if (list_add(&t->timed, n))
 			return -ENOMEM;
-		node->timed = 1;
+		now->timed = 1;
 	}
 	return 0;
 }
@@ -209,23 +222,25 @@ static int row_room(const struct dep_tree *t, void **rows, size_t n, size_t *roo
 
 int dep_tree_segment_end(struct dep_tree *t, u32 thread, u64 start_ns)
 {
+	struct dep_node_now *now;
 	struct dep_node *node;
 	size_t i;
 	int err;
 
 	for (i = 0; i < t->timed.n; i++) {
 		node = t->node + t->timed.node[i];
-		node->timed = 0;
-		if (node->insns == node->seen)
+		now = t->now + t->timed.node[i];
+		now->timed = 0;
+		if (now->insns == node->seen)
 			continue;
 		err = row_room(t, (void **)&t->time, t->ntimes, &t->times_room, sizeof(*t->time));
 		if (err)
 			return err;
 		t->time[t->ntimes++] = (struct dep_context_time){
 			.start_ns = start_ns, .thread = thread, .context = t->timed.node[i],
-			.insns = node->insns - node->seen,
+			.insns = now->insns - node->seen,
 		};
-		node->seen = node->insns;
+		node->seen = now->insns;
 	}
 	t->timed.n = 0;
 	return 0;
@@ -233,27 +248,29 @@ int dep_tree_segment_end(struct dep_tree *t, u32 thread, u64 start_ns)
 
 int dep_tree_thread_end(struct dep_tree *t, u32 thread)
 {
+	struct dep_node_now *now;
 	struct dep_node *node;
 	size_t i;
 	int err;
 
 	for (i = 0; i < t->used.n; i++) {
 		node = t->node + t->used.node[i];
-		node->used = 0;
-		node->all_calls += node->calls;
-		node->all_insns += node->insns;
-		node->all_refs += node->refs;
-		if (node->calls || node->insns) {
+		now = t->now + t->used.node[i];
+		now->used = 0;
+		node->all_calls += now->calls;
+		node->all_insns += now->insns;
+		node->all_refs += now->refs;
+		if (now->calls || now->insns) {
 			err = row_room(t, (void **)&t->share, t->nshares, &t->shares_room,
 				       sizeof(*t->share));
 			if (err)
 				return err;
 			t->share[t->nshares++] = (struct dep_context_share){
 				.thread = thread, .context = t->used.node[i],
-				.calls = node->calls, .insns = node->insns, .refs = node->refs,
+				.calls = now->calls, .insns = now->insns, .refs = now->refs,
 			};
 		}
-		node->calls = node->insns = node->refs = node->seen = 0;
+		now->calls = now->insns = now->refs = node->seen = 0;
 	}
 	t->used.n = 0;
 	return 0;

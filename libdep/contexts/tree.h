@@ -11,21 +11,34 @@
  *
  * The totals lack what the thread at hand has done, up to dep_tree_thread_end().
  *
- * @calls, @insns, @refs: of the thread at hand
- * @seen: with rows of time: @insns at the end of the previous segment
+ * @seen: with rows of time: dep_node_now.insns at the end of the previous segment
  * @twin, @twin_process: with @copied: this context in the process that was copied to last; the root
  *	if it did not fit
- * @used: in dep_tree.used; @timed: in dep_tree.timed
  */
 struct dep_node {
 	u32 parent, process;
 	u64 pc, site;
-	u64 calls, insns, refs;
 	u64 all_calls, all_insns, all_refs;
 	u64 seen;
 	u32 image, site_image;
 	u32 twin, twin_process;
-	u8 kind, incomplete, used, timed, copied;
+	u8 kind, incomplete, copied;
+};
+
+/**
+ * struct dep_node_now - what the thread at hand has done in a context
+ * @used: in dep_tree.used; @timed: in dep_tree.timed
+ *
+ * Each call and return changes two of these.  They are half a cache line, apart from the rest.
+ */
+struct dep_node_now {
+	u64 calls, insns, refs;
+	u8 used, timed;
+};
+
+/** struct dep_node_slot - a slot of the hash table; @hash: half of the key's hash */
+struct dep_node_slot {
+	u32 hash, n;		/* @n: number of the context; 0: none */
 };
 
 #define DEP_NO_NODE	UINT32_MAX
@@ -38,10 +51,11 @@ struct dep_node_list {
 /** struct dep_tree - all contexts by number; 0 is the root */
 struct dep_tree {
 	struct dep_node *node;
+	struct dep_node_now *now;
 	u32 n, room;
 	u32 limit;		/* number of contexts that the memory allows */
 	u64 rows_limit;		/* number of rows of shares and of times */
-	u32 *map;		/* numbers, by key; 0: none */
+	struct dep_node_slot *map;
 	u32 map_mask;
 	struct dep_node_list used, timed;
 	struct dep_context_share *share;
@@ -74,13 +88,13 @@ u32 dep_tree_copy(struct dep_tree *t, u32 node, u32 process);
 int dep_tree_list(struct dep_tree *t, u32 n);
 
 /** dep_tree_use() - the context @n, which the thread at hand enters or runs; NULL: no memory */
-static inline struct dep_node *dep_tree_use(struct dep_tree *t, u32 n)
+static inline struct dep_node_now *dep_tree_use(struct dep_tree *t, u32 n)
 {
-	struct dep_node *node = t->node + n;
+	struct dep_node_now *now = t->now + n;
 
-	if (node->used && node->timed >= t->times)
-		return node;
-	return dep_tree_list(t, n) ? NULL : node;
+	if (now->used && now->timed >= t->times)
+		return now;
+	return dep_tree_list(t, n) ? NULL : now;
 }
 
 /** dep_tree_segment_end() - make rows of time; 0 or an error */

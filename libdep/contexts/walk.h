@@ -65,14 +65,17 @@ struct dep_learned {
 	size_t n, room;
 };
 
-/* A transition that was made before; a cache. */
+/*
+ * A transition that was made before; a cache.
+ * @key: enum dep_context_kind, and dep_walk.generation
+ */
 struct dep_step_to {
 	u32 from, to;
 	u64 pc;
-	u32 exit, kind;
+	u32 exit, key;
 };
 
-#define DEP_STEPS_TO	8192u	/* power of 2 */
+#define DEP_STEPS_TO	32768u	/* power of 2 */
 
 /**
  * struct dep_forked - what a child will go on from
@@ -139,6 +142,7 @@ struct dep_walk {
 	size_t nforked, forked_room;
 	struct dep_learned learned[2];	/* of the segment at hand, of another one */
 	struct dep_step_to *cache;
+	u32 generation;		/* transitions in @cache with another one are not valid */
 	size_t max_frames, nframes_all;	/* limit, and number in all strands and forks */
 
 	u64 unknown_returns, recovered, dropped_frames;
@@ -167,7 +171,7 @@ static inline struct dep_activation *dep_top(const struct dep_walk *w)
 /** dep_count_flush() - count what was executed in the context at work; 0 or -ENOMEM */
 static inline int dep_count_flush(struct dep_walk *w)
 {
-	struct dep_node *node;
+	struct dep_node_now *node;
 
 	if (!w->insns)
 		return 0;
@@ -189,7 +193,7 @@ static inline int dep_count_flush(struct dep_walk *w)
  */
 static inline int dep_count_enter(struct dep_walk *w, u32 ctx)
 {
-	struct dep_node *node;
+	struct dep_node_now *node;
 
 	if (w->tree.refused)
 		return 0;
@@ -200,6 +204,8 @@ static inline int dep_count_enter(struct dep_walk *w, u32 ctx)
 	return 0;
 }
 
+/** dep_count_forget() - another thread begins: forget which transitions were made */
+void dep_count_forget(struct dep_walk *w);
 /** dep_context_of() - the context of a call or jump to another function from that at work */
 u32 dep_context_of(struct dep_walk *w, u8 kind, const struct dep_branch_at *b);
 /** dep_context_tail() - the context of a tail call from that at work */
