@@ -179,7 +179,7 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	request control metrics client fdstore rundir sd_notify policy tracer word_set filter \
 	filter_functions filter_executions filtered_program jit branch_table delta verdict durable \
 	access account link budget descriptor attach_facts fold fold_random contexts page \
-	trigger_queue export_samples
+	trigger_queue export_samples index
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)
@@ -215,6 +215,7 @@ $(B)/tests/test_resume: $(call unit_obj,test_resume test_resume_bad session stre
 			fixed_random) $(B)/libdep.a
 $(B)/tests/test_verdict: $(call unit_obj,test_verdict test_verdict_damage test_verdict_manifest \
 				parts stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_index: $(call unit_obj,test_index stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_budget: $(call unit_obj,test_budget test_budget_time forge) $(B)/libdep.a
 $(B)/tests/test_retention: $(call unit_obj,test_retention) \
 			 $(B)/host/daemon/retention/retention.o $(B)/libdep.a

@@ -266,7 +266,10 @@ size_t dep_store_modules(struct dep_store *s, const struct dep_module **out);
 size_t dep_store_attaches(struct dep_store *s, const struct dep_attach **out);
 /** dep_store_open_files() - those of one process are sorted by fd, unless a store is forged */
 size_t dep_store_open_files(struct dep_store *s, const struct dep_open_file **out);
-/* Sorted by (thread, seq). */
+/*
+ * Sorted by (thread, seq).  Those of a store with many segments are in a file that is mapped: rows
+ * take memory only while they are used.
+ */
 size_t dep_store_segments(struct dep_store *s, const struct dep_segment **out);
 size_t dep_store_messages(struct dep_store *s, const char *const **out);
 /** dep_store_log() - the engine's log; lines of one process are in the order of writing */
@@ -280,7 +283,7 @@ int dep_store_exit_status(struct dep_store *s);
 /** dep_store_fragments() - number of fragments, and the bytes of their code and descriptors */
 void dep_store_fragments(struct dep_store *s, uint64_t *count, uint64_t *code_bytes,
 			 uint64_t *desc_bytes);
-/** dep_store_rebuild() - write catalog.db again, and the final manifest if it is missing */
+/** dep_store_rebuild() - write catalog.db and index again, and the final manifest if missing */
 int dep_store_rebuild(const char *dir);
 /** dep_store_in_use() - true if a writer has @dir open: it holds the lock, or its pid exists */
 bool dep_store_in_use(const char *dir);

@@ -48,7 +48,7 @@ static const struct argp_option options[] = {
 	{ "quiet", 'q', NULL, 0, "Print only problems, no summary", 1 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 1 },
 	{ "jobs", 'j', "N", 0, "Recover with N threads (default: one per processor)", 1 },
-	{ "rebuild", OPT_REBUILD, NULL, 0, "Also write catalog.db again", 1 },
+	{ "rebuild", OPT_REBUILD, NULL, 0, "Also write catalog.db and segments.index again", 1 },
 	{ 0 }
 };
 
