@@ -10,6 +10,7 @@
 # make bench-races	the cost of race detection, compared with other detectors; takes the same
 # make bench-pgo	how much faster gcc, clang and BOLT make a program by an exported profile
 # make bench-depd	how fast depd is, compared with `depctl record --alone`; takes the same
+# make bench-profiles	what profiles of a recording cost, compared with native runs; takes the same
 # make lint		licence lines, line lengths, cppcheck where it is installed
 # make compile_commands	compile_commands.json, for clangd and other tools
 # make docs		Documentation as HTML, in build/docs; warnings are errors (Sphinx)
@@ -355,6 +356,11 @@ $(B)/tests/fake_depd: $(call unit_obj,fake_core) $(control_obj) tests/programs/f
 
 include tests/sym.mk
 
+$(B)/tests/profile_pass: tests/bench/profile_pass.c $(B)/libdep.a
+	@mkdir -p $(@D)
+	$(call msg,CC,$@)
+	$(Q)$(CC) $(TESTFLAGS) -o $@ $^ $(HOSTLIBS) $(LIBS)
+
 # By hand.
 $(B)/tests/bench_races: tests/bench/races.c $(call part_obj,analyze/races)
 	$(call msg,CC,$@)
@@ -384,6 +390,9 @@ bench-pgo: all
 
 bench-depd: all
 	$(Q)BUILD="$$(pwd)/$(B)" sh tests/bench/daemon.sh $(BENCH)
+
+bench-profiles: all $(B)/tests/profile_pass
+	$(Q)BUILD="$$(pwd)/$(B)" sh tests/bench/profiles.sh $(BENCH)
 
 lint:
 	$(Q)sh scripts/lint.sh
@@ -468,6 +477,7 @@ uninstall:
 clean:
 	rm -rf build build-san build-tsan
 
-.PHONY: all tests check check-long bench bench-attach bench-races bench-depd bench-pgo lint docs \
+.PHONY: all tests check check-long bench bench-attach bench-races bench-depd bench-pgo \
+	bench-profiles lint docs \
 	compile_commands install uninstall clean
 -include $(ENGINE_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(DEPCTL_OBJ:.o=.d) $(wildcard $(B)/tests/*.d)
