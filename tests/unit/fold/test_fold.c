@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Where records, segments and threads begin and end, in stores that are written word by word. */
 #include <errno.h>
+#include <malloc.h>
 
+#include "dep/contexts.h"
+#include "libdep/profile/count.h"
 #include "fold_store.h"
 
 /*
@@ -446,6 +449,113 @@ static void callbacks_end_the_pass(void **state)
 	fold_store_close(&f);
 }
 
+/* ---- memory ---- */
+
+static size_t allocated(void)
+{
+	struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
+}
+
+/* The most that was allocated at the beginning of a segment. */
+static int probe_segment(void *part, const struct dep_fold_segment *seg)
+{
+	size_t now = allocated(), *most = part;
+
+	(void)seg;
+	if (now > *most)
+		*most = now;
+	return 0;
+}
+
+static int probe_exits(void *part, const u32 *exit, size_t count, u64 next_pc)
+{
+	(void)part;
+	(void)exit;
+	(void)count;
+	(void)next_pc;
+	return 0;
+}
+
+static const struct dep_fold probe = {
+	.name = "probe", .part = no_part, .segment = probe_segment, .exits = probe_exits,
+	.join = no_join,
+};
+
+/* A store of @n segments with loops, indirect branches and records that go on. */
+static void long_store(struct fold_store *f, u32 n)
+{
+	struct fold_chunk c;
+	u32 i, k;
+
+	fold_store_begin(f, s.desc, s.desc_size);
+	for (i = 0; i < n; i++) {
+		c = (struct fold_chunk){ .seq = i };
+		for (k = 0; k < 10; k++) {
+			fold_exit(&c, id(BRANCH, 0));
+			fold_exit(&c, id(FAR, 0));
+			fold_exit(&c, id(PLAIN, 0));
+		}
+		fold_store_segment(f, 1, &c);
+	}
+	fold_store_open(f);
+}
+
+/* Memory that a pass for counts takes at most, beyond what was allocated before. */
+static size_t memory_of_counts(const struct fold_store *f)
+{
+	const struct dep_fold *folds[] = { &dep_count_fold, &probe };
+	const struct dep_fold_options o = { .jobs = 1 };
+	struct dep_counts_all all = { .threads.may_move = DEP_TABLE_MOVES };
+	size_t before = allocated(), most = 0;
+	void *selves[] = { &all, &most };
+
+	assert_int_equal(dep_fold_run(f->s, f->code, folds, selves, 2, &o, NULL), 0);
+	dep_counts_all_free(&all);
+	assert_true(most >= before);
+	return most - before;
+}
+
+/* A recording that is 100 times as long needs no more memory, but for a row of time per segment. */
+static void memory_does_not_grow_with_the_length(void **state)
+{
+	const u32 n = 20;
+	struct fold_store f;
+	size_t once, longer;
+
+	(void)state;
+	long_store(&f, n);
+	once = memory_of_counts(&f);
+	fold_store_close(&f);
+	long_store(&f, 100 * n);
+	longer = memory_of_counts(&f);
+	fold_store_close(&f);
+	/* Tables of rows double when they grow. */
+	assert_in_range(longer, 0, once + 2 * 100 * n * sizeof(struct dep_time_count) + 4096);
+}
+
+/* Counts and contexts, made 100 times, leave nothing behind. */
+static void memory_does_not_grow_with_repetition(void **state)
+{
+	struct dep_contexts *c;
+	struct fold_store f;
+	size_t first = 0;
+	int i;
+
+	(void)state;
+	long_store(&f, 100);
+	for (i = 0; i < 100; i++) {
+		fold_profile(&f, 256, NULL);
+		assert_int_equal(dep_contexts_make(f.s, f.code, NULL, &c), 0);
+		dep_contexts_free(c);
+		if (i == 1)
+			first = allocated();
+	}
+	assert_in_range(allocated(), 0, first + 4096);
+	fold_store_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -458,6 +568,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(unknown_exit, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(damaged_segments, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(callbacks_end_the_pass, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(memory_does_not_grow_with_the_length, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(memory_does_not_grow_with_repetition, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
