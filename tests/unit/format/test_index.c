@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The index of segments: opening a store by it is the same as by the headers, and takes no memory. */
+/* The index of segments: it gives what their headers give, and opening a store takes no memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 #include "tests/unit/lib/close_writer.h"
 #include "tests/unit/lib/store_util.h"
 
-#define MANY		1000000u	/* segments of the simulated store; 8 times as many with LONG=1 */
+#define MANY		1000000u	/* simulated segments; 8 times as many with LONG=1 */
 #define MANY_BYTES	128u		/* of each of them */
 #define MEMORY_KIB	(64l << 10)	/* that opening 8 million segments may take */
 
