@@ -87,6 +87,77 @@ int dep_contexts_make(struct dep_store *store, const struct dep_fragments *code,
 		      const struct dep_contexts_options *options, struct dep_contexts **out);
 void dep_contexts_free(struct dep_contexts *c);
 
+/**
+ * struct dep_position - a position in the execution of a thread
+ * @segment: index in dep_store_segments()
+ * @branches: calls, returns and unconditional jumps of the segment before the position: items of
+ *	kind DEP_ITEM_CALL, with DEP_WANT_CALLS and DEP_WANT_JUMPS
+ * @signals: events ADEPT_EV_SIGNAL and ADEPT_EV_SIGRETURN of the segment before the position
+ * @pc: of an instruction that is executed there, before the next of these; 0: the first one
+ */
+struct dep_position {
+	uint32_t segment, branches, signals, pad;
+	uint64_t pc;
+};
+
+/**
+ * struct dep_call_frame - how an activation was entered
+ * @kind: DEP_CONTEXT_CALL, DEP_CONTEXT_TAIL or DEP_CONTEXT_SIGNAL
+ * @site: the call or jump, or the instruction that the signal interrupted
+ * @pc: first instruction of the function that was entered
+ */
+struct dep_call_frame {
+	uint64_t site, pc;
+	uint8_t kind, pad[7];
+};
+
+/** struct dep_call_stack - the stack at a position, innermost frame first */
+struct dep_call_stack {
+	const struct dep_call_frame *frame;
+	size_t n;
+	bool found;		/* false: position not reached, its segment may be damaged */
+	/* callers may be missing, as with dep_context.incomplete, or there was too little memory */
+	bool incomplete;
+};
+
+/** struct dep_call_stacks - stacks at positions, in the order of these */
+struct dep_call_stacks {
+	struct dep_call_stack *stack;
+	size_t n;
+	/* The following are private. */
+	void **own;
+	size_t nown;
+};
+
+/** struct dep_contexts_at_options - every member may be zero or NULL */
+struct dep_contexts_at_options {
+	unsigned int jobs;	/* workers that find entries of functions, 0 = one per processor */
+	uint64_t memory;	/* as in struct dep_contexts_options */
+	/*
+	 * Return true if the direct jump at @from in code of @process goes to another function, at
+	 * @to.  NULL: only what is also called, or jumped to through a pointer, is a function.
+	 */
+	bool (*leaves)(void *arg, uint32_t process, uint64_t from, uint64_t to);
+	void *arg;
+};
+
+/**
+ * dep_contexts_at() - find the call stacks at some positions
+ * @at: @n positions, in any order
+ * @options: NULL: the defaults
+ *
+ * A stack ends with the first function of its thread; that of a forked child has the frames that
+ * its parent had.  All control columns are read once to find the entries of functions, unless @n is
+ * 0.  After that, only threads with a position are folded, up to their last position, and threads
+ * from which such a thread was forked.
+ *
+ * Return: 0 or a negative errno with dep_error().
+ */
+int dep_contexts_at(struct dep_store *store, const struct dep_fragments *code,
+		    const struct dep_position *at, size_t n,
+		    const struct dep_contexts_at_options *options, struct dep_call_stacks **out);
+void dep_call_stacks_free(struct dep_call_stacks *s);
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

@@ -176,6 +176,8 @@ struct dep_fold_options {
 	unsigned int jobs;	/* workers, 0 = one per processor; one if a fold is ordered */
 	uint32_t process, thread;	/* only of this process or thread, by serial; 0: all */
 	uint64_t from_ns, to_ns;	/* only segments that begin in this time; 0, 0: all */
+	/* Return true for segments that are wanted, of those that the members above select. */
+	bool (*select)(void *arg, const struct dep_segment *seg);
 	/* Called for each segment that cannot be read.  NULL: not called. */
 	void (*failed)(void *arg, const struct dep_segment *seg, const char *why);
 	void (*progress)(void *arg, size_t done, size_t all);

@@ -25,7 +25,8 @@ static u64 memory_of(struct dep_store *store, const struct dep_contexts_options 
 	return memory < MEMORY ? memory : MEMORY;
 }
 
-static int run(struct dep_walk *w, const struct dep_contexts_options *o, struct dep_contexts *out)
+int dep_contexts_run(struct dep_walk *w, const struct dep_contexts_options *o,
+		     struct dep_fold_loss *loss)
 {
 	const struct dep_fold *folds[] = { &dep_contexts_fold };
 	u64 memory = memory_of(w->store, o);
@@ -41,11 +42,29 @@ static int run(struct dep_walk *w, const struct dep_contexts_options *o, struct 
 		return dep_fail(-ENOMEM, "contexts");
 	err = dep_moves_make(w->store, w->code, &moves);
 	if (!err)
-		err = dep_moves_entries(moves, o->fold.jobs);
+		err = dep_moves_entries(moves, o->fold.jobs, w->leaves, w->leaves_arg);
 	w->moves = moves;
 	if (!err)
-		err = dep_fold_run(w->store, w->code, folds, selves, 1, &o->fold, &out->loss);
+		err = dep_fold_run(w->store, w->code, folds, selves, 1, &o->fold, loss);
 	dep_moves_free(moves);
+	w->moves = NULL;
+	return err;
+}
+
+void dep_contexts_end(struct dep_walk *w)
+{
+	dep_strands_drop(w);
+	dep_forked_free(w);
+	dep_learned_free(w);
+	dep_tree_free(&w->tree);
+	free(w->strand);
+	free(w->cache);
+}
+
+static int run(struct dep_walk *w, const struct dep_contexts_options *o, struct dep_contexts *out)
+{
+	int err = dep_contexts_run(w, o, &out->loss);
+
 	if (!err)
 		err = dep_tree_result(&w->tree, out);
 	out->unknown_returns = w->unknown_returns;
@@ -74,12 +93,7 @@ int dep_contexts_watched(struct dep_store *store, const struct dep_fragments *co
 	w->watch = watch;
 	w->watch_arg = arg;
 	err = run(w, options ? options : &defaults, c);
-	dep_strands_drop(w);
-	dep_forked_free(w);
-	dep_learned_free(w);
-	dep_tree_free(&w->tree);
-	free(w->strand);
-	free(w->cache);
+	dep_contexts_end(w);
 out:
 	free(w);
 	if (err)

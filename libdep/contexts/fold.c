@@ -128,6 +128,30 @@ static int run_step(struct dep_walk *w, const struct general *g, u32 k)
 	return execute_step(w, &b, last, g->taken);
 }
 
+/* Address of the first instruction behind step number @k - 1, or of the fragment. */
+static u64 begin_of(const struct dep_walk *w, u32 fragment, u32 k)
+{
+	const struct dep_code_fragment *f = w->code->fragment + fragment;
+	const struct dep_branch_step *before = w->code->step + f->first_step + k - 1;
+
+	if (!k)
+		return f->pc;
+	return before->branch == DEP_BRANCH_JUMP ? before->target : before->next;
+}
+
+/* Step number @k comes next, or the instructions behind the record's last step. */
+static void look_at(struct dep_walk *w, const struct general *g, u32 k)
+{
+	const struct dep_code_fragment *f = w->code->fragment + g->fragment;
+	const struct dep_branch_step *step = w->code->step + f->first_step + k;
+	u64 begin = begin_of(w, g->fragment, k);
+
+	if (k >= f->nsteps)
+		dep_at_insns(w, begin, begin);
+	else if (step->insns > g->from)
+		dep_at_insns(w, begin, step->next);
+}
+
 static int run_steps(struct dep_walk *w, struct general *g)
 {
 	const struct dep_code_fragment *f = w->code->fragment + g->fragment;
@@ -143,6 +167,8 @@ static int run_steps(struct dep_walk *w, struct general *g)
 	if (g->from && g->state == DEP_KNOWN)
 		set_frame(w, g);
 	for (k = 0; k < g->nsteps; k++) {
+		if (w->wanted_at < w->wanted_end)
+			look_at(w, g, k);
 		w->insns += step[k].insns - insns;
 		w->refs += step[k].refs - refs;
 		insns = step[k].insns;
@@ -151,6 +177,8 @@ static int run_steps(struct dep_walk *w, struct general *g)
 		if (err)
 			return err;
 	}
+	if (g->insns > insns && w->wanted_at < w->wanted_end)
+		look_at(w, g, g->nsteps);
 	w->insns += g->insns - insns;
 	w->refs += g->refs - refs;
 	last = g->nsteps ? step[g->nsteps - 1].branch : DEP_BRANCH_NONE;
@@ -277,6 +305,10 @@ static int take_exits(void *part, const u32 *exit, size_t n, uint64_t next_pc)
 		err = run_exit_general(w, exit[0], w->head_insn, pc, next);
 		i = 1;
 	}
+	while (!err && i < n && w->wanted_at < w->wanted_end) {
+		pc = goes_on(w, exit, i, n, next_pc, &next);
+		err = run_exit_general(w, exit[i++], 0, pc, next);
+	}
 	while (!err) {
 		i = run_plain(w, exit, i, n);
 		if (i == n)
@@ -311,10 +343,11 @@ static int take_piece(void *part, const struct dep_fold_piece *piece)
 	return no_memory(run_steps(w, &g));
 }
 
-static int end_segment(struct dep_walk *w)
+static int end_segment(struct dep_walk *w, bool follows)
 {
 	int err = w->segment ? dep_count_flush(w) : 0;
 
+	dep_at_end(w, follows);
 	if (!err && w->segment && w->tree.times)
 		err = dep_tree_segment_end(&w->tree, w->segment->thread, w->segment->start_ns);
 	w->segment = NULL;
@@ -327,7 +360,7 @@ static int take_segment(void *part, const struct dep_fold_segment *seg)
 	const struct dep_segment *first;
 	struct dep_learned previous = w->learned[0];
 	size_t n = dep_store_segments(w->store, &first);
-	int err = end_segment(w);
+	int err = end_segment(w, seg->follows);
 
 	/* Behind segments that this pass does not select, nothing is known of the stack. */
 	if (!seg->follows)
@@ -344,6 +377,8 @@ static int take_segment(void *part, const struct dep_fold_segment *seg)
 	w->learned[0] = w->learned[1];
 	w->learned[1] = previous;
 	w->branches = 0;
+	w->signals = 0;
+	dep_at_segment(w);
 	w->head_fragment = seg->fragment;
 	w->head_insn = seg->insn;
 	w->rsp = seg->regs[4];
@@ -363,6 +398,7 @@ static int take_gap(void *part, const struct dep_thread *thread)
 	(void)thread;
 	if (dep_count_flush(w))
 		return no_memory(-ENOMEM);
+	dep_at_end(w, false);
 	dep_thread_lost(w);
 	return 0;
 }
@@ -370,7 +406,7 @@ static int take_gap(void *part, const struct dep_thread *thread)
 static int end_thread(void *part, const struct dep_thread *thread)
 {
 	struct dep_walk *w = part;
-	int err = end_segment(w);
+	int err = end_segment(w, false);
 
 	dep_strands_drop(w);
 	w->known_start = false;

@@ -444,7 +444,30 @@ static void make_brief(struct dep_moves *m)
 		m->start[i] = m->code->fragment[m->code->exit[i].fragment].pc;
 }
 
-int dep_moves_entries(struct dep_moves *m, unsigned int jobs)
+/* Direct jumps to functions by the caller's word.  A fragment can go on there. */
+static void add_left_to(struct dep_moves *m, u32 fragment,
+			bool (*leaves)(void *arg, u32 process, u64 from, u64 to), void *arg)
+{
+	const struct dep_code_fragment *f = m->code->fragment + fragment;
+	const struct dep_branch_step *step = m->code->step + f->first_step;
+	u32 k;
+	s64 n;
+
+	for (k = 0; k < f->nsteps; k++) {
+		if (step[k].branch != DEP_BRANCH_JUMP)
+			continue;
+		n = dep_moves_find(m, fragment, step[k].target);
+		if ((n >= 0 && m->entry[n]) ||
+		    !leaves(arg, f->process, step[k].pc, step[k].target))
+			continue;
+		m->step[f->first_step + k].flags |= DEP_MOVE_ENTRY;
+		if (n >= 0)
+			m->entry[n] = 1;
+	}
+}
+
+int dep_moves_entries(struct dep_moves *m, unsigned int jobs,
+		      bool (*leaves)(void *arg, u32 process, u64 from, u64 to), void *arg)
 {
 	static const struct dep_fold fold = {
 		.name = "entries", .part = entries_part, .segment = no_segment,
@@ -458,6 +481,8 @@ int dep_moves_entries(struct dep_moves *m, unsigned int jobs)
 
 	for (i = 0; i < m->code->nfragments; i++)
 		add_called(m, i);
+	for (i = 0; leaves && i < m->code->nfragments; i++)
+		add_left_to(m, i, leaves, arg);
 	err = dep_fold_run(m->store, m->code, folds, selves, 1, &options, NULL);
 	if (err)
 		return err;

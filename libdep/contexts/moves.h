@@ -103,8 +103,13 @@ int dep_moves_make(struct dep_store *store, const struct dep_fragments *code,
 		   struct dep_moves **out);
 void dep_moves_free(struct dep_moves *m);
 
-/** dep_moves_entries() - find the entries of functions by a pass over the whole store */
-int dep_moves_entries(struct dep_moves *m, unsigned int jobs);
+/**
+ * dep_moves_entries() - find the entries of functions by a pass over the whole store
+ * @leaves: as in struct dep_contexts_at_options; may be NULL
+ */
+int dep_moves_entries(struct dep_moves *m, unsigned int jobs,
+		      bool (*leaves)(void *arg, uint32_t process, uint64_t from, uint64_t to),
+		      void *arg);
 
 /** dep_moves_find() - index of the first fragment of @fragment's program at @pc; -1: none */
 s64 dep_moves_find(const struct dep_moves *m, u32 fragment, u64 pc);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "libdep/abi/stream.h"
+#include "libdep/format/read/store.h"
 #include "walk.h"
 
 /* ---- what children go on from ---- */
@@ -161,10 +162,22 @@ static int begin_forked(struct dep_walk *w, const struct dep_forked *f)
 	return 0;
 }
 
+/* True if frames of the thread that created the one at hand are missing. */
+static bool lacks_creator(const struct dep_walk *w, const struct dep_forked *f)
+{
+	const struct dep_thread *parent;
+
+	if (f || !w->thread->parent)
+		return false;
+	parent = dep_table_find(&w->store->model.threads, sizeof(*parent), w->thread->parent);
+	/* Stacks at positions end with the thread, and its creator was not looked at. */
+	return !w->wanted || !parent || parent->process != w->thread->process;
+}
+
 int dep_thread_begin(struct dep_walk *w, u64 pc, s64 fragment)
 {
 	struct dep_forked *f = w->known_start ? take_forked(w) : NULL;
-	bool incomplete = !w->known_start || (!f && w->thread->parent);
+	bool incomplete = !w->known_start || lacks_creator(w, f);
 	u8 kind = f ? DEP_CONTEXT_THREAD : DEP_CONTEXT_START;
 	int err = 0;
 	u32 ctx;
@@ -255,10 +268,12 @@ int dep_thread_event(struct dep_walk *w, const struct dep_event *ev)
 	case ADEPT_EV_SIGNAL:
 		memcpy(&signal, ev->payload, sizeof(signal));
 		w->signal = true;
+		w->signals++;
 		w->signal_pc = signal.pc;
 		return 0;
 	case ADEPT_EV_SIGRETURN:
 		w->sigreturn = true;
+		w->signals++;
 		return 0;
 	case ADEPT_EV_CONTEXT:
 		memcpy(&context, ev->payload, sizeof(context));

@@ -105,6 +105,18 @@ struct dep_watched_call {
 	u64 depth;		/* frames below the new one, in its strand */
 };
 
+/**
+ * struct dep_wanted - a position whose stack is wanted
+ * @ctx: the context there; valid with @set
+ * @exact: an instruction at @at.pc was executed in @ctx
+ */
+struct dep_wanted {
+	struct dep_position at;
+	size_t index;		/* of the caller */
+	u32 ctx;
+	bool set, exact, cut;	/* @cut: frames may be missing for lack of memory */
+};
+
 struct dep_walk {
 	struct dep_store *store;
 	const struct dep_fragments *code;
@@ -149,6 +161,15 @@ struct dep_walk {
 	u64 unread;		/* segments that could not be recovered as a whole */
 	void (*watch)(void *arg, const struct dep_watched_call *call);
 	void *watch_arg;
+
+	/* positions whose stacks are wanted, sorted; NULL: the whole tree is */
+	struct dep_wanted *wanted;
+	size_t nwanted;
+	size_t wanted_at, wanted_end;	/* those of the segment that are not passed yet */
+	u32 signals;			/* in the segment: signals, and returns from handlers */
+	/* as in struct dep_contexts_at_options */
+	bool (*leaves)(void *arg, u32 process, u64 from, u64 to);
+	void *leaves_arg;
 };
 
 /** struct dep_branch_at - a branch that is executed */
@@ -286,6 +307,22 @@ int dep_thread_begin(struct dep_walk *w, u64 pc, s64 fragment);
 int dep_thread_event(struct dep_walk *w, const struct dep_event *ev);
 void dep_thread_lost(struct dep_walk *w);
 void dep_forked_free(struct dep_walk *w);
+
+/* ---- at.c: stacks at positions ---- */
+
+/** dep_at_segment() - a segment begins */
+void dep_at_segment(struct dep_walk *w);
+/** dep_at_insns() - the instructions [@from, @to) come next, then the branch after w->branches */
+void dep_at_insns(struct dep_walk *w, u64 from, u64 to);
+/** dep_at_end() - the segment ends; @follows: the next segment goes on there */
+void dep_at_end(struct dep_walk *w, bool follows);
+
+/* ---- contexts.c ---- */
+
+/** dep_contexts_run() - run the fold over @w->store; @w has the result up to dep_contexts_end() */
+int dep_contexts_run(struct dep_walk *w, const struct dep_contexts_options *o,
+		     struct dep_fold_loss *loss);
+void dep_contexts_end(struct dep_walk *w);
 
 /* ---- fold.c ---- */
 

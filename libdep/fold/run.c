@@ -61,7 +61,7 @@ static bool is_selected(const struct crew *c, const struct dep_thread *t,
 
 	return t && (!o->thread || o->thread == t->serial) &&
 	       (!o->process || o->process == t->process) && seg->start_ns >= o->from_ns &&
-	       (!o->to_ns || seg->start_ns < o->to_ns);
+	       (!o->to_ns || seg->start_ns < o->to_ns) && (!o->select || o->select(o->arg, seg));
 }
 
 static const struct dep_thread *thread_of(const struct crew *c, u32 serial)

@@ -2,12 +2,15 @@
 /*
  * Compare the stacks of libdep/contexts with stacks by true stack pointers.
  *
- *	stacks_check STORE [RANGES]
+ *	stacks_check [--no-at] STORE [RANGES]
  *
  * The oracle recovers everything, so it knows rsp at each call and return.  It keeps a naive stack:
  * a call pops all frames that are not above rsp and pushes one.  At each call, the caller's frame
  * and the number of frames must be the same.  RANGES has lines "stack BEGIN END", in hexadecimal:
  * stacks that the program made, besides that of each thread.
+ *
+ * At some calls dep_contexts_at() must have the callers of the naive stack, unless the program has
+ * code that calls the next instruction (--no-at): that makes a frame, but no context.
  */
 #include <inttypes.h>
 #include <sched.h>
@@ -22,10 +25,20 @@
 #include "libdep/contexts/make.h"
 
 #define STACKS 4096
+#define SAMPLE 997		/* one call in this number is a sample */
+#define SAMPLED_FRAMES 4000000
 
 struct frame {
-	uint64_t slot;
+	uint64_t slot, pc;
 	int handler;
+};
+
+/* A call, and its callers, innermost first; a handler has pc 0. */
+struct sample {
+	struct dep_position at;
+	uint64_t *pc;
+	size_t n;
+	bool whole;		/* the callers are all: it is the thread's own stack */
 };
 
 struct stack {
@@ -49,6 +62,7 @@ struct oracle {
 	struct dep_store *store;
 	struct stacks *now;
 	uint32_t thread;
+	const struct dep_segment *segment;
 	int signal, shares;
 	struct stack *last;
 	struct forked *forked;
@@ -57,6 +71,9 @@ struct oracle {
 	struct dep_watched_call *call;
 	size_t ncalls, room, at;
 	uint64_t wrong, unknown;
+	struct dep_position position;
+	struct sample *sample;
+	size_t nsamples, samples_room, sampled_frames;
 	/* stacks of the program */
 	struct { uint64_t begin, end; } range[STACKS];
 	size_t nranges;
@@ -96,13 +113,13 @@ static struct stack *stack_of(struct stacks *s, uint64_t sp)
 	return s->stack;
 }
 
-static void push(struct stack *s, uint64_t slot, int handler)
+static void push(struct stack *s, uint64_t slot, uint64_t pc, int handler)
 {
 	if (s->n == s->room) {
 		s->room = s->room ? 2 * s->room : 64;
 		s->frame = need(realloc(s->frame, s->room * sizeof(*s->frame)));
 	}
-	s->frame[s->n++] = (struct frame){ slot, handler };
+	s->frame[s->n++] = (struct frame){ slot, pc, handler };
 }
 
 static void pop(struct stack *s, uint64_t below)
@@ -219,6 +236,28 @@ static void take_return(struct oracle *o, uint64_t sp)
 	o->last = s;
 }
 
+static void take_sample(struct oracle *o, const struct stack *s, uint64_t pc)
+{
+	struct sample *x;
+	size_t i;
+
+	if (o->sampled_frames + s->n > SAMPLED_FRAMES)
+		return;
+	if (o->nsamples == o->samples_room) {
+		o->samples_room = o->samples_room ? 2 * o->samples_room : 64;
+		o->sample = need(realloc(o->sample, o->samples_room * sizeof(*o->sample)));
+	}
+	x = o->sample + o->nsamples++;
+	*x = (struct sample){
+		.at = o->position, .n = s->n, .whole = s == o->now->stack && !o->shares,
+	};
+	x->at.pc = pc;
+	x->pc = need(malloc((s->n + 1) * sizeof(*x->pc)));
+	for (i = 0; i < s->n; i++)
+		x->pc[i] = s->frame[s->n - 1 - i].pc;
+	o->sampled_frames += s->n;
+}
+
 static void check_call(struct oracle *o, const struct dep_call *c)
 {
 	struct stack *s = stack_of(o->now, c->sp);
@@ -245,7 +284,9 @@ static void check_call(struct oracle *o, const struct dep_call *c)
 		       " slot %" PRIx64 ", but thread %u pc %" PRIx64 " depth %" PRIu64 " slot %"
 		       PRIx64 "\n", o->at, o->thread, c->pc, c->sp, depth, slot, is->thread,
 		       is->pc, is->depth, is->slot);
-	push(s, c->sp, 0);
+	if (o->at % SAMPLE == 1)
+		take_sample(o, s, c->pc);
+	push(s, c->sp, c->pc, 0);
 }
 
 static void take_event(struct oracle *o, const struct dep_event *ev)
@@ -264,7 +305,7 @@ static void take_event(struct oracle *o, const struct dep_event *ev)
 		s = stack_of(o->now, c.regs[4]);
 		pop(s, c.regs[4] + o->signal);
 		if (o->signal)
-			push(s, c.regs[4], 1);
+			push(s, c.regs[4], 0, 1);
 		o->signal = 0;
 		o->last = s;
 	}
@@ -275,8 +316,14 @@ static int batch(void *arg, const struct dep_segment *seg, const struct dep_item
 	struct oracle *o = arg;
 	size_t i;
 
+	const struct dep_segment *first;
+
+	dep_store_segments(o->store, &first);
 	if (seg->thread != o->thread)
 		begin_thread(o, seg->thread);
+	if (seg != o->segment)
+		o->position = (struct dep_position){ .segment = (uint32_t)(seg - first) };
+	o->segment = seg;
 	for (i = 0; i < n; i++) {
 		if (items[i].kind == DEP_ITEM_CALL && !items[i].call.is_jump)
 			check_stack(o, items[i].call.sp);
@@ -286,6 +333,10 @@ static int batch(void *arg, const struct dep_segment *seg, const struct dep_item
 			take_return(o, items[i].call.sp);
 		else if (items[i].kind == DEP_ITEM_CALL && !items[i].call.is_jump)
 			check_call(o, &items[i].call);
+		o->position.branches += items[i].kind == DEP_ITEM_CALL;
+		o->position.signals += items[i].kind == DEP_ITEM_EVENT &&
+				       (items[i].event.id == ADEPT_EV_SIGNAL ||
+					items[i].event.id == ADEPT_EV_SIGRETURN);
 	}
 	return 0;
 }
@@ -352,6 +403,48 @@ static uint64_t hash_tree(const struct dep_contexts *c)
 	return h;
 }
 
+static bool same_stack(const struct sample *x, const struct dep_call_stack *s)
+{
+	size_t i, k = 0;
+
+	for (i = 0; i < s->n && k < x->n; i++) {
+		if (s->frame[i].kind == DEP_CONTEXT_TAIL)
+			continue;
+		if (s->frame[i].kind == DEP_CONTEXT_SIGNAL ? x->pc[k] :
+							     s->frame[i].site != x->pc[k])
+			return false;
+		k++;
+	}
+	while (i < s->n && s->frame[i].kind == DEP_CONTEXT_TAIL)
+		i++;
+	return s->found && k == x->n && (i == s->n || !x->whole);
+}
+
+/* Compare dep_contexts_at() with the naive stack.  Return: the number of wrong stacks. */
+static size_t check_at(struct oracle *o, const struct dep_fragments *code)
+{
+	struct dep_position *at = need(calloc(o->nsamples + 1, sizeof(*at)));
+	struct dep_call_stacks *s;
+	size_t i, wrong = 0;
+
+	/* in another order */
+	for (i = 0; i < o->nsamples; i++)
+		at[i] = o->sample[o->nsamples - 1 - i].at;
+	if (dep_contexts_at(o->store, code, at, o->nsamples, NULL, &s))
+		die(dep_error());
+	for (i = 0; i < o->nsamples; i++) {
+		const struct sample *x = o->sample + o->nsamples - 1 - i;
+
+		if (!same_stack(x, s->stack + i) && wrong++ < 5)
+			printf("wrong: stack at %" PRIx64 ", segment %u, branch %u: %zu frames, "
+			       "not %zu%s\n", x->at.pc, x->at.segment, x->at.branches,
+			       s->stack[i].n, x->n, s->stack[i].found ? "" : ", not found");
+	}
+	dep_call_stacks_free(s);
+	free(at);
+	return wrong;
+}
+
 static void read_ranges(struct oracle *o, const char *name)
 {
 	FILE *f = fopen(name, "r");
@@ -370,6 +463,9 @@ static void free_oracle(struct oracle *o)
 {
 	size_t i;
 
+	for (i = 0; i < o->nsamples; i++)
+		free(o->sample[i].pc);
+	free(o->sample);
 	for (i = 0; i < o->nforked; i++)
 		free_stacks(o->forked[i].stacks);
 	free_stacks(o->now);
@@ -386,9 +482,9 @@ static void print(const struct oracle *o, const struct dep_contexts *c, bool goo
 
 	for (i = 0; i < c->ncontexts; i++)
 		tails += c->context[i].kind == DEP_CONTEXT_TAIL ? c->context[i].calls : 0;
-	printf("%s: %zu calls, %" PRIu64 " wrong, %" PRIu64 " without slot, %zu contexts, %" PRIu64
-	       " tail calls, ", good ? "ok" : "FAILED", o->ncalls, o->wrong, o->unknown,
-	       c->ncontexts, tails);
+	printf("%s: %zu calls, %" PRIu64 " wrong, %zu stacks, %" PRIu64 " without slot, ",
+	       good ? "ok" : "FAILED", o->ncalls, o->wrong, o->nsamples, o->unknown);
+	printf("%zu contexts, %" PRIu64 " tail calls, ", c->ncontexts, tails);
 	printf("%" PRIu64 " unknown returns, %" PRIu64 " segments recovered, tree %016" PRIx64 "\n",
 	       c->unknown_returns, c->recovered, hash_tree(c));
 }
@@ -396,7 +492,9 @@ static void print(const struct oracle *o, const struct dep_contexts *c, bool goo
 int main(int argc, char **argv)
 {
 	const struct dep_contexts_options options = { .times = true };
-	struct dep_sink sink = { .want = DEP_WANT_CALLS | DEP_WANT_EVENTS, .batch = batch };
+	struct dep_sink sink = {
+		.want = DEP_WANT_CALLS | DEP_WANT_JUMPS | DEP_WANT_EVENTS, .batch = batch,
+	};
 	struct oracle *o = need(calloc(1, sizeof(*o)));
 	const struct dep_segment *segs;
 	struct dep_contexts *c, *plain;
@@ -404,11 +502,16 @@ int main(int argc, char **argv)
 	struct dep_counts counts = { 0 };
 	const struct dep_recover_options recover = { .counts = &counts };
 	struct dep_fragments *code;
+	bool good, at = true;
 	size_t n;
-	bool good;
 
+	if (argc > 1 && !strcmp(argv[1], "--no-at")) {
+		at = false;
+		argv++;
+		argc--;
+	}
 	if (argc < 2)
-		die("stacks_check STORE [RANGES]");
+		die("stacks_check [--no-at] STORE [RANGES]");
 	if (argc > 2)
 		read_ranges(o, argv[2]);
 	if (dep_store_open(&o->store, argv[1]) || dep_code_make(o->store, &code) ||
@@ -423,6 +526,8 @@ int main(int argc, char **argv)
 		die(dep_error());
 	good = hash_tree(c) == hash_tree(plain) && check_tree(c, p->insns, p->refs) &&
 	       o->at == o->ncalls && !o->wrong && counts.instructions == p->insns;
+	if (at && check_at(o, code))
+		good = false;
 	if (o->at != o->ncalls)
 		printf("wrong: %zu calls were seen, %zu recovered\n", o->ncalls, o->at);
 	print(o, c, good);

@@ -235,6 +235,56 @@ static void segments_not_selected(void **state)
 	fold_store_close(&f);
 }
 
+/* Stacks at positions, in any order; some positions are not in the store. */
+static void stacks_at_positions(void **state)
+{
+	static const struct dep_position at[] = {
+		{ .segment = 0, .branches = 100, .pc = SETS_PC },	/* not reached */
+		{ .segment = 0, .branches = 2, .pc = SETS_PC + 1 },
+		{ .segment = 7, .branches = 0, .pc = MAIN_PC },		/* no such segment */
+		{ .segment = 0, .branches = 1, .pc = HELPER_PC },
+		{ .segment = 0, .branches = 2 },
+		{ .segment = 0, .branches = 0, .pc = MAIN_PC },
+		{ .segment = 0, .branches = 0, .signals = 1, .pc = MAIN_PC },
+		{ .segment = UINT32_MAX, .branches = UINT32_MAX, .signals = UINT32_MAX },
+	};
+	static const int frames[] = { -1, 2, -1, 1, 2, 0, -1, -1 };
+	static const u64 sites[] = { HELPER_PC, MAIN_PC }, pcs[] = { SETS_PC, HELPER_PC };
+	struct fold_chunk c = chunk(0x8000);
+	struct dep_call_stacks *out;
+	const struct dep_call_stack *x;
+	struct fold_store f;
+	size_t i, k, depth;
+
+	(void)state;
+	run(&c, MAIN);
+	run(&c, HELPER);
+	run(&c, SETS_1);
+	dep_contexts_free(contexts_of(&f, &c, 1, 0));
+	if (dep_contexts_at(f.s, f.code, at, sizeof(at) / sizeof(*at), NULL, &out))
+		fail_msg("%s", dep_error());
+	assert_int_equal(out->n, sizeof(at) / sizeof(*at));
+	for (i = 0; i < out->n; i++) {
+		x = out->stack + i;
+		assert_int_equal(x->found, frames[i] >= 0);
+		assert_int_equal(x->n, frames[i] > 0 ? frames[i] : 0);
+		/* The store does not have the thread's beginning. */
+		assert_int_equal(x->incomplete, x->found);
+		for (k = 0; k < x->n; k++) {
+			depth = 2 - x->n + k;
+			assert_int_equal(x->frame[k].kind, DEP_CONTEXT_CALL);
+			assert_int_equal(x->frame[k].site, sites[depth]);
+			assert_int_equal(x->frame[k].pc, pcs[depth]);
+		}
+	}
+	dep_call_stacks_free(out);
+	if (dep_contexts_at(f.s, f.code, NULL, 0, NULL, &out))
+		fail_msg("%s", dep_error());
+	assert_int_equal(out->n, 0);
+	dep_call_stacks_free(out);
+	fold_store_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +293,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(full_tree, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(no_stack, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(segments_not_selected, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(stacks_at_positions, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
