@@ -244,6 +244,7 @@ suite daemon-redis 300 bash tests/daemon_redis.sh
 # SOAK_SECONDS, plus the time for starting and ending; LONG=1 multiplies it by ten
 suite daemon-soak "$(cases 240 1080)" bash tests/daemon_soak.sh
 suite races-report 300 bash tests/races_report.sh
+suite races-stacks 120 bash tests/races_stacks.sh
 suite races-live 600 bash tests/races_live.sh
 suite races-locks 300 bash tests/races_locks.sh
 suite predict "$(cases 600 1200)" env LEVELS="$(cases O2 "O0 O2")" bash tests/predict.sh

@@ -51,6 +51,12 @@ struct dep_analyzer {
 	ssize_t (*items)(void *self, const struct dep_thread *t, const struct dep_item *items,
 			 size_t n, bool late);
 	/*
+	 * Called before the first item of each stored segment; @segment is its index in
+	 * dep_store_segments().  NULL: not called.  dep_analyze_live() calls it only for segments
+	 * that it reads after the recording.
+	 */
+	int (*segment)(void *self, const struct dep_thread *t, uint32_t segment);
+	/*
 	 * Called between two runs if a part of the thread's stream between them is missing.
 	 * NULL: not called.
 	 */

@@ -55,11 +55,13 @@ struct dep_race_access {
 	uint32_t flags;		/* DEP_ACCESS_* */
 	uint64_t pc;
 	/*
-	 * Stack of the access, innermost first: addresses of calls, and of jumps that are tail
-	 * calls (dep_races_options.leaves).
+	 * Stack of the access, innermost first: addresses of calls, of jumps that are tail calls
+	 * (dep_races_options.leaves), and of instructions that a signal handler interrupted.
 	 */
 	const uint64_t *call;
 	size_t ncalls;
+	/* @call may lack callers, called before the recording or in a missing part of it */
+	bool incomplete;
 	/* Thread that created @thread (serial; 0: not known), and the stack of the creation. */
 	uint32_t creator, creator_tid;
 	const uint64_t *created;

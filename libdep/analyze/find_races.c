@@ -23,6 +23,7 @@
 #include "libdep/analyze/sync/predict_events.h"
 #include "find_predicted.h"
 #include "race_result.h"
+#include "race_stacks.h"
 
 #define MAX_PASSES	4
 
@@ -38,6 +39,7 @@ static int run(struct dep_store *store, const struct dep_races_options *o, struc
 		.name = "races", .want = DEP_WANT_REFS | DEP_WANT_FUNCTIONS,
 		.scope = f->pass == SYNC_ALL ? NULL : scope,
 		.items = sync_items, .gap = sync_gap, .end = sync_end,
+		.segment = f->nwant ? sync_segment : NULL,
 	};
 
 	if (f->nwant || f->predict)
@@ -217,14 +219,6 @@ static int take_rows(struct sync_events *f, struct dep_races *out, struct sync_s
 	return 0;
 }
 
-static void free_stack(struct sync_stack *w)
-{
-	free(w->frame);
-	free(w->birth);
-	free(w->origin);
-	sync_held_locks_give_up(w->held, w->nheld);
-}
-
 /* Drop races whose call stacks show that they are inside libraries. */
 static void drop_librarys(struct sync_events *f, struct dep_races *out,
 			  struct sync_stack *want)
@@ -233,8 +227,8 @@ static void drop_librarys(struct sync_events *f, struct dep_races *out,
 
 	for (i = 0; i < out->n; i++) {
 		if (sync_is_librarys(f, &want[2 * i], &want[2 * i + 1])) {
-			free_stack(&want[2 * i]);
-			free_stack(&want[2 * i + 1]);
+			races_free_stack(&want[2 * i]);
+			races_free_stack(&want[2 * i + 1]);
 			free(out->race[i].step);
 			continue;
 		}
@@ -252,8 +246,8 @@ static void give_block(struct dep_race *r, const struct sync_stack *w)
 	r->block_size = w->block_size;
 	r->owner = w->origin->serial;
 	r->owner_tid = w->origin->tid;
-	r->allocated = w->origin->frame;
-	r->nallocated = w->origin->n;
+	r->allocated = w->origin->place.frame;
+	r->nallocated = w->origin->place.nframes;
 }
 
 static void give_held(struct dep_race_access *a, const struct sync_stack *w,
@@ -273,7 +267,7 @@ static void give_held(struct dep_race_access *a, const struct sync_stack *w,
 			.kind = l->how == SYNC_TAKES_MUTEX ? DEP_LOCK_MUTEX :
 				l->how == SYNC_TAKES_SPIN ? DEP_LOCK_SPIN : DEP_LOCK_RW,
 			.reading = l->how == SYNC_TAKES_READ, .address = l->address,
-			.call = l->frame, .ncalls = l->nframes,
+			.call = l->place.frame, .ncalls = l->place.nframes,
 			.block = l->block, .block_size = l->block_size,
 		};
 }
@@ -283,7 +277,11 @@ static int give_stacks(struct sync_events *f, struct dep_races *out, struct sync
 	struct dep_race_access *a;
 	struct dep_held_lock *held;
 	size_t i, n = 0;
+	int err;
 
+	err = races_find_stacks(f, want, 2 * out->n);
+	if (err)
+		return err;
 	drop_librarys(f, out, want);
 	for (i = 0; i < 2 * out->n; i++)
 		n += want[i].nheld;
@@ -294,12 +292,13 @@ static int give_stacks(struct sync_events *f, struct dep_races *out, struct sync
 		a = &out->race[i / 2].access[i % 2];
 		a->thread = want[i].thread;
 		a->tid = want[i].tid;
-		a->call = want[i].frame;
-		a->ncalls = want[i].nframes;
+		a->call = want[i].place.frame;
+		a->ncalls = want[i].place.nframes;
+		a->incomplete = want[i].place.incomplete;
 		a->creator = want[i].creator;
 		a->creator_tid = want[i].creator_tid;
-		a->created = want[i].birth;
-		a->ncreated = want[i].nbirth;
+		a->created = want[i].birth.frame;
+		a->ncreated = want[i].birth.nframes;
 		give_held(a, &want[i], held);
 		held += want[i].nheld;
 		/* Take the heap block of either access: after a free the second one has none. */
@@ -426,7 +425,7 @@ void dep_races_free(struct dep_races *r)
 	size_t i;
 
 	for (i = 0; want && i < 2 * r->n; i++)
-		free_stack(&want[i]);
+		races_free_stack(&want[i]);
 	for (i = 0; r->race && i < r->n; i++)
 		free(r->race[i].step);
 	free(want);

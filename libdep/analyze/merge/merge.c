@@ -47,6 +47,7 @@ static struct dep_segment_items *take_next(struct merge *m, struct stream *l,
 static int begin_segment(struct merge *m, struct stream *l)
 {
 	int err = l->begun ? 0 : merge_begin_stream(m, l);
+	const struct dep_segment *first;
 	uint64_t seq;
 
 	if (err)
@@ -65,6 +66,10 @@ static int begin_segment(struct merge *m, struct stream *l)
 	if (seq != l->next_seq)
 		err = gap(m, l);
 	l->next_seq = seq + 1;
+	if (!err && m->a->segment && !m->follower) {
+		dep_store_segments(m->store, &first);
+		err = m->a->segment(m->self, l->thread, (uint32_t)(l->seg - first));
+	}
 	return err;
 }
 

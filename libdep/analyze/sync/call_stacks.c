@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Call stacks of threads, maintained from their calls and returns, and copied for requested
- * accesses.
+ * Call stacks of threads, maintained from their calls and returns, for race prediction: it compares
+ * places while it reads the events. The stacks of reports come from the calling contexts, see
+ * places.c.
  */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "hooked_functions.h"
@@ -92,42 +92,4 @@ int sync_note_pc(struct sync_thread *t, u64 pc)
 		}
 	}
 	return n < MAX_JUMPS ? push(t, from, sp) : 0;
-}
-
-static int keep_stack(struct sync_thread *t, struct sync_stack *w)
-{
-	u32 i;
-
-	w->found = true;
-	w->thread = t->serial;
-	w->tid = t->tid;
-	w->frame = malloc((t->depth + 1) * sizeof(*w->frame));
-	if (!w->frame)
-		return sync_no_memory();
-	for (i = t->depth; i--;)
-		w->frame[w->nframes++] = t->stack[i].pc;
-	return sync_heap_note(t->image, w) ? -ENOMEM : sync_held_locks_note(t, w);
-}
-
-int sync_want_stack(struct sync_events *f, struct sync_thread *t, u64 pc, u64 address, u64 size)
-{
-	u64 epoch = 0;
-	size_t i;
-	int err = 0;
-
-	for (i = 0; i < f->nwant && !err; i++) {
-		struct sync_stack *w = &f->want[i];
-
-		if (w->pc != pc || w->found || w->index != t->index ||
-		    w->process_serial != t->process->serial ||
-		    address >= w->address + w->size || w->address >= address + size)
-			continue;
-		if (!epoch) {
-			err = sync_flush(t);
-			epoch = race_epoch(t->process->detector, t->index);
-		}
-		if (!err && epoch >> 16 == w->epoch >> 16)
-			err = keep_stack(t, w);
-	}
-	return err;
 }

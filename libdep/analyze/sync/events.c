@@ -244,11 +244,13 @@ static int event(struct sync_thread *t, const struct dep_event *e)
 	case ADEPT_EV_THREAD_END:
 		return sync_thread_ended(t);
 	case ADEPT_EV_SIGRETURN:
+		t->at.signals++;
 		t->in_library = t->was_in_library & 1;
 		t->was_in_library >>= 1;
 		sync_functions_sigreturn(t);
 		break;
 	case ADEPT_EV_SIGNAL:
+		t->at.signals++;
 		t->was_in_library = t->was_in_library << 1 | t->in_library;
 		t->in_library = false;
 		t->locked = false;
@@ -311,7 +313,8 @@ static int one_item(struct sync_events *f, struct sync_thread *t, const struct d
 		err = event(t, &it->event);
 		break;
 	case DEP_ITEM_CALL:
-		if (f->nwant || f->predict)
+		t->at.branches++;
+		if (f->predict)
 			err = sync_note_call(t, &it->call);
 		break;
 	case DEP_ITEM_FUNCTION:
@@ -383,6 +386,16 @@ ssize_t sync_items(void *self, const struct dep_thread *thread, const struct dep
 	if (err)
 		return dep_fail(err, "cannot analyze thread %u: %s", t->tid, strerror(-err));
 	return t->ended ? (ssize_t)n : (ssize_t)i;
+}
+
+int sync_segment(void *self, const struct dep_thread *thread, u32 segment)
+{
+	struct sync_thread *t = sync_thread_of(self, thread);
+
+	if (!t)
+		return sync_no_memory();
+	t->at = (struct dep_position){ .segment = segment };
+	return 0;
 }
 
 /*

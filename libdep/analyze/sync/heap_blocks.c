@@ -38,17 +38,14 @@ static int grow(struct sync_heap *h)
 	return 0;
 }
 
-/* Copy the call stack of @f. Its frames have just been popped, so t->stack still has them. */
 static struct sync_origin *origin_of(const struct sync_thread *t, const struct sync_frame *f)
 {
-	struct sync_origin *o = malloc(sizeof(*o) + f->depth * sizeof(o->frame[0]));
-	u32 i = f->depth;
+	struct sync_origin *o = malloc(sizeof(*o));
 
-	if (!o)
-		return NULL;
-	*o = (struct sync_origin){ .serial = t->serial, .tid = t->tid };
-	while (i--)
-		o->frame[o->n++] = t->stack[i].pc;
+	if (o)
+		*o = (struct sync_origin){
+			.serial = t->serial, .tid = t->tid, .place = { .at = f->at },
+		};
 	return o;
 }
 
@@ -88,18 +85,16 @@ int sync_heap_note(const struct sync_image *m, struct sync_stack *w)
 {
 	const struct sync_heap *h = &m->heap;
 	const struct sync_block *b;
-	size_t bytes;
 	u32 i;
 
 	for (i = 0; i < h->room; i++) {
 		b = &h->block[i];
 		if (b->address <= GONE || w->address - b->address >= b->size)
 			continue;
-		bytes = sizeof(*b->origin) + b->origin->n * sizeof(b->origin->frame[0]);
-		w->origin = malloc(bytes);
+		w->origin = malloc(sizeof(*w->origin));
 		if (!w->origin)
 			return sync_no_memory();
-		memcpy(w->origin, b->origin, bytes);
+		*w->origin = *b->origin;
 		w->block = sync_address_of(m, b->address);
 		w->block_size = b->size;
 		break;

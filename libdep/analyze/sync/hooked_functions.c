@@ -60,6 +60,7 @@ static int push(struct sync_thread *t, const struct dep_function_call *f)
 	c->frame[c->n] = (struct sync_frame){
 		.sp = f->passed->sp, .pc = f->pc, .function = f->function, .known = f->known,
 		.level = c->level, .depth = t->depth, .again = f->passed->again,
+		.at = sync_place_of(t, f->pc).at,
 	};
 	memcpy(c->frame[c->n++].arg, f->passed->value, sizeof(f->passed->value));
 	set_muted(t);

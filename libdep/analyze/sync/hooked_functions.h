@@ -82,7 +82,5 @@ int sync_held_locks_note(struct sync_thread *t, struct sync_stack *w);
 /** sync_held_locks_lost() - after a gap in the records: the locks that @t holds are unknown */
 void sync_held_locks_lost(struct sync_thread *t);
 void sync_held_locks_free(struct sync_held_locks *h);
-/** sync_held_locks_give_up() - free a copy made by sync_held_locks_note() */
-void sync_held_locks_give_up(struct sync_lock *held, u32 n);
 
 #endif

@@ -86,7 +86,7 @@ static u64 place_of(struct sync_events *f, struct sync_image *p, const struct sy
 	bool for_caller = w->flags & (RACE_SYSCALL | RACE_FREE) ||
 			  sync_code(f, p, w->pc) == DEP_CODE_CALLER;
 
-	return !for_caller ? w->pc : w->nframes ? w->frame[0] : 0;
+	return !for_caller ? w->pc : w->place.nframes ? w->place.frame[0] : 0;
 }
 
 static bool is_librarys(struct sync_events *f, struct sync_image *p, u64 place)

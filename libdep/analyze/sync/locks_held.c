@@ -13,9 +13,6 @@
 
 #include "predict_events.h"
 
-/* maximum number of frames in the stack of a lock; deeper frames are cut off */
-#define FRAMES	64u
-
 static struct sync_lock *find(struct sync_held_locks *h, u64 address)
 {
 	u32 i = h->n;
@@ -26,34 +23,12 @@ static struct sync_lock *find(struct sync_held_locks *h, u64 address)
 	return NULL;
 }
 
-/*
- * Keep the call stack where @l was locked. The frames of call @f have just been popped, so t->stack
- * still has them.
- */
-static int set_place(struct sync_thread *t, struct sync_lock *l, const struct sync_frame *f)
-{
-	u32 depth = f->depth, n = depth < FRAMES ? depth : FRAMES;
-	u64 *frame;
-
-	if (!t->sync->nwant)
-		return 0;
-	frame = malloc((n + 1) * sizeof(*frame));
-	if (!frame)
-		return sync_no_memory();
-	free(l->frame);
-	l->frame = frame;
-	for (l->nframes = 0; l->nframes < n; l->nframes++)
-		frame[l->nframes] = t->stack[--depth].pc;
-	return 0;
-}
-
 static int take(struct sync_thread *t, const struct sync_frame *f, enum sync_acquire_kind how)
 {
 	struct sync_held_locks *h = &t->held;
 	struct sync_lock *l = find(h, f->arg[0]);
 	void *more;
 	u32 room;
-	int err;
 
 	if (l) {
 		l->times++;
@@ -68,9 +43,10 @@ static int take(struct sync_thread *t, const struct sync_frame *f, enum sync_acq
 		h->room = room;
 	}
 	l = &h->lock[h->n++];
-	*l = (struct sync_lock){ .address = f->arg[0], .times = 1, .how = how };
-	err = set_place(t, l, f);
-	return err ? err : sync_predict_lock(t, f->arg[0], how == SYNC_TAKES_READ, f);
+	*l = (struct sync_lock){
+		.address = f->arg[0], .times = 1, .how = how, .place = { .at = f->at },
+	};
+	return sync_predict_lock(t, f->arg[0], how == SYNC_TAKES_READ, f);
 }
 
 static int leave(struct sync_thread *t, const struct sync_frame *f)
@@ -80,7 +56,6 @@ static int leave(struct sync_thread *t, const struct sync_frame *f)
 
 	if (!l || --l->times)
 		return 0;
-	free(l->frame);
 	h->n--;
 	memmove(l, l + 1, (size_t)(h->lock + h->n - l) * sizeof(*l));
 	return sync_predict_unlock(t, f->arg[0], f);
@@ -106,11 +81,11 @@ int sync_held_locks_enter(struct sync_thread *t, const struct sync_frame *f)
 
 static int waited(struct sync_thread *t, struct sync_lock *l, const struct sync_frame *f)
 {
-	int err = set_place(t, l, f);
+	int err;
 
+	l->place.at = f->at;
 	l->waiting = t->held.waiting = 0;
-	if (!err)
-		err = sync_predict_unlock(t, l->address, f);
+	err = sync_predict_unlock(t, l->address, f);
 	return err ? err : sync_predict_lock(t, l->address, false, f);
 }
 
@@ -188,10 +163,6 @@ int sync_held_locks_note(struct sync_thread *t, struct sync_stack *w)
 			continue;
 		l = &w->held[w->nheld];
 		*l = h->lock[i];
-		l->frame = malloc((l->nframes + 1) * sizeof(*l->frame));
-		if (!l->frame)
-			return sync_no_memory();
-		memcpy(l->frame, h->lock[i].frame, l->nframes * sizeof(*l->frame));
 		give_block(t, l);
 		w->nheld++;
 	}
@@ -202,22 +173,12 @@ void sync_held_locks_lost(struct sync_thread *t)
 {
 	struct sync_held_locks *h = &t->held;
 
-	while (h->n)
-		free(h->lock[--h->n].frame);
+	h->n = 0;
 	h->own_pc = h->own_address = 0;
 	h->lost = true;
 }
 
 void sync_held_locks_free(struct sync_held_locks *h)
 {
-	while (h->n)
-		free(h->lock[--h->n].frame);
 	free(h->lock);
-}
-
-void sync_held_locks_give_up(struct sync_lock *held, u32 n)
-{
-	while (n)
-		free(held[--n].frame);
-	free(held);
 }

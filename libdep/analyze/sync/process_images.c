@@ -75,7 +75,7 @@ int sync_forked(struct sync_thread *t, u32 pid)
 	if (!err && t->image->grouped)
 		err = race_thread_begin(t->process->detector, t->index, &k->index);
 	if (!err && t->image->grouped)
-		err = sync_note_creation(t, k->index);
+		sync_note_creation(t, k->index);
 	if (err) {
 		sync_maps_free(&k->maps);
 		free(k);

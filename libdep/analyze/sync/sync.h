@@ -16,6 +16,7 @@
 #ifndef ADEPT_ANALYZE_SYNC_SYNC_H
 #define ADEPT_ANALYZE_SYNC_SYNC_H
 
+#include "dep/contexts.h"
 #include "dep/functions.h"
 #include "dep/races.h"
 #include "libdep/abi/stream.h"
@@ -91,6 +92,17 @@ struct sync_robust {
 	u64 held[SYNC_HELD_LOCKS];
 };
 
+/**
+ * struct sync_place - a position in a thread, and the call stack there
+ * @frame: calls and jumps, innermost first; set after the last pass (libdep/analyze/race_stacks.c)
+ */
+struct sync_place {
+	struct dep_position at;
+	u64 *frame;
+	u32 nframes;
+	bool incomplete;	/* callers may be missing */
+};
+
 enum sync_acquire_kind {
 	SYNC_TAKES_NOTHING,
 	SYNC_TAKES_MUTEX,
@@ -102,9 +114,7 @@ enum sync_acquire_kind {
 /** struct sync_lock - a lock that a thread holds */
 struct sync_lock {
 	u64 address;
-	/* call stack at the lock operation: return addresses, innermost first */
-	u64 *frame;
-	u32 nframes;
+	struct sync_place place;	/* of the lock operation */
 	u32 times;		/* number of times that the thread holds the lock */
 	/* 0, or the signal handler level + 1 of a condition wait that unlocked the mutex */
 	u32 waiting;
@@ -133,6 +143,7 @@ struct sync_frame {
 	u32 level;		/* number of signal handlers running at the call */
 	/* number of entries of sync_thread.stack at the call, the call included */
 	u32 depth;
+	struct dep_position at;		/* first instruction of the function */
 	u64 arg[DEP_FUNCTION_ARGS];
 	u64 again;			/* bytes of a block that are new for the filter */
 };
@@ -148,10 +159,10 @@ struct sync_calls {
 	u64 read[SYNC_HELD_LOCKS];
 };
 
-/** struct sync_origin - call stack that allocated a block; only in the pass that collects stacks */
+/** struct sync_origin - where a block was allocated; only in the pass that collects stacks */
 struct sync_origin {
-	u32 serial, tid, n;
-	u64 frame[];		/* return addresses, innermost first */
+	u32 serial, tid;
+	struct sync_place place;
 };
 
 /** struct sync_heap - hash table of allocated blocks, by address */
@@ -235,9 +246,11 @@ struct sync_thread {
 	bool locked, wrote;
 	u64 locked_pc, locked_at;
 	u32 locked_size;
+	/* The position, in the pass that collects stacks. */
+	struct dep_position at;
 	/*
-	 * Call stack, outermost first; only in a pass that collects stacks, and for prediction. An
-	 * entry for a tail call (a jump to another function) has the sp of the call before it.
+	 * Call stack, outermost first; only for prediction. An entry for a tail call (a jump to
+	 * another function) has the sp of the call before it.
 	 */
 	struct { u64 pc, sp; } *stack;
 	u32 depth, stack_room;
@@ -303,16 +316,14 @@ struct sync_stack {
 	u32 process_serial, index;
 	u64 epoch, pc, address;
 	u32 size, flags;
-	u32 thread, tid;		/* result: serial and tid of the thread */
-	u64 *frame;			/* result: return addresses, innermost first */
-	u32 nframes;
-	/* result: serial and tid of the thread's creator, and the call stack of the creation */
+	u32 thread, tid, image;	/* result: serial and tid of the thread, serial of its image */
+	struct sync_place place;	/* result: of the access */
+	/* result: serial and tid of the thread's creator, and the place of the creation */
 	u32 creator, creator_tid;
-	u64 *birth;
-	u32 nbirth;
+	struct sync_place birth;
 	/* result: heap block that contains @address at the access */
 	u64 block, block_size;
-	struct sync_origin *origin;
+	struct sync_origin *origin;	/* a copy */
 	struct sync_lock *held;		/* result: locks held at the access */
 	u32 nheld;
 	/* result: other locks may be held; no hooked function was called, so locks are unknown */
@@ -483,17 +494,21 @@ static inline u64 sync_range(const struct sync_thread *t, u64 address, u64 *size
 	return t->image->grouped ? sync_place(t->image, address, size) : address;
 }
 
+/* ---- places.c ---- */
+
+/** sync_place_of() - the position of @t, at an instruction at @pc or, if 0, at the next one */
+struct sync_place sync_place_of(const struct sync_thread *t, u64 pc);
+/** sync_want_stack() - note where @t is if this access is a requested one */
+int sync_want_stack(struct sync_events *f, struct sync_thread *t, u64 pc, u64 address, u64 size);
+/** sync_note_creation() - note where @t is if the creation of thread @index is requested */
+void sync_note_creation(struct sync_thread *t, u32 index);
+
 /* ---- call_stacks.c ---- */
 
 /** sync_note_call() - update @t's call stack after a call, return or jump */
 int sync_note_call(struct sync_thread *t, const struct dep_call *c);
 /** sync_note_pc() - @t is at @pc after t->jump: if that was a tail call, add a stack entry */
 int sync_note_pc(struct sync_thread *t, u64 pc);
-/** sync_want_stack() - copy @t's call stack if this access is a requested one */
-int sync_want_stack(struct sync_events *f, struct sync_thread *t, u64 pc, u64 address, u64 size);
-
-/** sync_note_creation() - copy @t's call stack if the creation of thread @index is requested */
-int sync_note_creation(struct sync_thread *t, u32 index);
 
 /* ---- flush.c, access.c, order.c ---- */
 

@@ -125,10 +125,9 @@ int sync_thread_created(struct sync_thread *t, const struct adept_ev_fork *ev)
 		err = race_thread_begin(p->detector, t->index, &index);
 	if (!err)
 		err = sync_predict_thread(p, index, t);
-	if (!err)
-		err = sync_note_creation(t, index);
 	if (err)
 		return err;
+	sync_note_creation(t, index);
 	err = add_child(p);
 	if (err)
 		return err;

@@ -147,6 +147,8 @@ void race_print_text(struct out *o, const struct race_view *v, bool all_frames)
 			text_process(o, v, i);
 		out_text(o, ":\n");
 		text_stack(o, &v->stack[i], all_frames);
+		if (r->access[i].incomplete)
+			out_text(o, "    callers may be missing\n");
 		race_text_held(o, v, i);
 	}
 	race_text_witness(o, v);
@@ -288,6 +290,7 @@ static void json_access(struct json *j, const struct race_view *v, int side)
 	json_bool(j, "main", a->tid == v->main_tid[side]);
 	json_hex(j, "pc", a->pc);
 	race_json_stack(j, &v->stack[side]);
+	json_bool(j, "stack_complete", !a->incomplete);
 	race_json_held(j, v, side);
 	if (a->creator) {
 		json_object(j, "created_by");
