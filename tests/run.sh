@@ -213,6 +213,7 @@ suite triggers-depd 300 bash tests/triggers_depd.sh
 suite detach "$(cases 300 600)" bash tests/detach.sh
 suite pause 300 bash tests/pause.sh
 suite attach-store 300 bash tests/attach_store.sh
+suite attach-contexts 120 bash tests/attach_contexts.sh
 suite native-children 300 bash tests/native_children.sh
 suite attach-cases 300 bash tests/attach_cases.sh
 suite attach-servers 300 bash tests/attach_servers.sh

@@ -17,6 +17,8 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
+struct dep_symbols;
+
 /* How a context was entered. */
 enum dep_context_kind {
 	/* context 0: no function.  It ran only what is executed while the tree has no room */
@@ -36,13 +38,18 @@ struct dep_context {
 	uint8_t kind;		/* enum dep_context_kind */
 	/* callers may be missing: it began behind a gap or an attach, or frames are unknown */
 	uint8_t incomplete;
-	uint16_t pad;
+	/*
+	 * Its function had been called before an attach, and was found on the stack by frame
+	 * pointers or by a search, not by unwind tables: it may be wrong.
+	 */
+	uint8_t guess;
+	uint8_t pad;
 	uint32_t process;	/* serial of the process that executed it */
 	/* files with @pc and @site: 1 + index in dep_store_modules(); 0: none */
 	uint32_t image, site_image;
 	uint64_t pc;		/* first instruction of the function */
 	uint64_t site;		/* 0: none */
-	uint64_t calls;		/* times it was entered */
+	uint64_t calls;		/* times it was entered; those before an attach do not count */
 	uint64_t insns, refs;	/* executed in it, without those of its children */
 };
 
@@ -74,6 +81,8 @@ struct dep_contexts {
 struct dep_contexts_options {
 	struct dep_fold_options fold;
 	bool times;		/* make rows of struct dep_context_time */
+	/* Finds the callers of threads that were attached to; NULL: these are missing. */
+	struct dep_symbols *symbols;
 	uint64_t memory;	/* bytes for the tree; 0: a default */
 };
 
@@ -131,6 +140,7 @@ struct dep_call_stacks {
 
 /** struct dep_contexts_at_options - every member may be zero or NULL */
 struct dep_contexts_at_options {
+	struct dep_symbols *symbols;	/* as in struct dep_contexts_options */
 	unsigned int jobs;	/* workers that find entries of functions, 0 = one per processor */
 	uint64_t memory;	/* as in struct dep_contexts_options */
 	/*

@@ -14,6 +14,8 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
+struct dep_symbols;
+
 #define DEP_ACCESS_READ		0x1u
 #define DEP_ACCESS_WRITE	0x2u
 #define DEP_ACCESS_ATOMIC	0x4u	/* by a locked instruction */
@@ -181,6 +183,8 @@ struct dep_races_options {
 	bool predict;			/* also predict races that did not happen but can */
 	unsigned int jobs;		/* recovery workers, 0 = one per processor */
 	void (*progress)(size_t done, size_t all);
+	/* Finds the callers of threads that were attached to; NULL: stacks lack these. */
+	struct dep_symbols *symbols;
 	/*
 	 * Return true if the plain access at @pc may be compiled from an atomic access, or if
 	 * @address is an atomic variable.  Called between passes, for the races found so far.

@@ -147,6 +147,9 @@ struct dep_stack_frame {
 	bool exact;		/* found by unwind tables, as all frames above; else a guess */
 	/* a signal came at @pc, or it is the first frame: there is no call before @pc */
 	bool interrupted;
+	uint64_t sp;		/* stack pointer at @pc; 0: not known */
+	uint64_t call;		/* the call before @pc; 0: not known, or there is none */
+	uint64_t function;	/* first instruction of the function with @pc; 0: not known */
 };
 
 #define DEP_STACK_FRAMES	128	/* suggested @max of dep_symbols_unwind() */

@@ -84,7 +84,8 @@ static int take(void *arg, const struct sync_stack *w, struct sync_place *p, siz
 int races_find_stacks(const struct sync_events *f, struct sync_stack *want, size_t n)
 {
 	const struct dep_contexts_at_options options = {
-		.jobs = f->options->jobs, .leaves = f->options->leaves, .arg = f->options->arg,
+		.jobs = f->options->jobs, .symbols = f->options->symbols,
+		.leaves = f->options->leaves, .arg = f->options->arg,
 	};
 	struct places all = { .sync = f };
 	struct dep_fragments *code = NULL;

@@ -242,6 +242,7 @@ static int run(struct dep_walk *w, const struct dep_contexts_at_options *o,
 	size_t i;
 	int err;
 
+	w->symbols = o->symbols;
 	w->leaves = o->leaves;
 	w->leaves_arg = o->arg;
 	for (i = 0; i < s->n; i++)

@@ -57,6 +57,7 @@ void dep_contexts_end(struct dep_walk *w)
 	dep_forked_free(w);
 	dep_learned_free(w);
 	dep_tree_free(&w->tree);
+	dep_callers_free(w);
 	free(w->strand);
 	free(w->cache);
 }
@@ -92,6 +93,7 @@ int dep_contexts_watched(struct dep_store *store, const struct dep_fragments *co
 	w->code = code;
 	w->watch = watch;
 	w->watch_arg = arg;
+	w->symbols = options ? options->symbols : NULL;
 	err = run(w, options ? options : &defaults, c);
 	dep_contexts_end(w);
 out:

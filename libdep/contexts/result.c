@@ -100,8 +100,9 @@ static void fill(const struct dep_tree *t, const u32 *place, struct dep_context 
 		node = t->node + i;
 		to[place[i]] = (struct dep_context){
 			.parent = place[node->parent], .kind = node->kind,
-			.incomplete = node->incomplete, .process = node->process,
-			.image = node->image, .site_image = node->site_image, .pc = node->pc,
+			.incomplete = node->incomplete, .guess = node->guess,
+			.process = node->process, .image = node->image,
+			.site_image = node->site_image, .pc = node->pc,
 			.site = node->site, .calls = node->all_calls, .insns = node->all_insns,
 			.refs = node->all_refs,
 		};

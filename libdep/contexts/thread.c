@@ -182,6 +182,11 @@ int dep_thread_begin(struct dep_walk *w, u64 pc, s64 fragment)
 	int err = 0;
 	u32 ctx;
 
+	if (w->attached) {
+		err = dep_callers_begin(w);
+		if (err || w->begun)
+			return err;
+	}
 	if (f) {
 		/* A child on the same stack: of fork, or of vfork. */
 		if (f->nframes && (!f->rsp || f->rsp == w->rsp))
@@ -202,6 +207,7 @@ void dep_thread_lost(struct dep_walk *w)
 	dep_strands_drop(w);
 	w->known_start = false;
 	w->signal = w->sigreturn = false;
+	w->attached = false;
 }
 
 /* ---- events ---- */
@@ -211,7 +217,14 @@ static int take_context(struct dep_walk *w, const struct adept_ev_context *c)
 	struct dep_strand *interrupted = w->at;
 	u64 rsp = c->regs[4], low;
 	u32 ctx;
+	int err;
 
+	if (!w->begun && w->attached && !dep_callers_context(w, c)) {
+		/* A signal came before the first instruction. */
+		err = dep_callers_begin(w);
+		if (err)
+			return err;
+	}
 	if (!w->begun) {
 		w->rsp = rsp;
 		w->state = DEP_KNOWN;
@@ -264,6 +277,9 @@ int dep_thread_event(struct dep_walk *w, const struct dep_event *ev)
 		if (dep_count_flush(w))
 			return -ENOMEM;
 		dep_thread_lost(w);
+		return ev->id == ADEPT_EV_ATTACH ? dep_callers_attach(w) : 0;
+	case ADEPT_EV_STACK:
+		dep_callers_piece(w, ev->payload);
 		return 0;
 	case ADEPT_EV_SIGNAL:
 		memcpy(&signal, ev->payload, sizeof(signal));

@@ -109,6 +109,7 @@ u32 dep_tree_child(struct dep_tree *t, const struct dep_node *key)
 	for (at = (u32)h & t->map_mask; (n = t->map[at].n); at = (at + 1) & t->map_mask)
 		if (t->map[at].hash == h >> 32 && same(t->node + n, key)) {
 			t->node[n].incomplete |= key->incomplete;
+			t->node[n].guess &= key->guess;
 			return n;
 		}
 	if (t->n >= t->limit) {
@@ -122,7 +123,7 @@ u32 dep_tree_child(struct dep_tree *t, const struct dep_node *key)
 	t->node[n] = (struct dep_node){
 		.parent = key->parent, .process = key->process, .pc = key->pc, .site = key->site,
 		.image = key->image, .site_image = key->site_image, .kind = key->kind,
-		.incomplete = key->incomplete,
+		.incomplete = key->incomplete, .guess = key->guess,
 	};
 	t->now[n] = (struct dep_node_now){ 0 };
 	insert(t, n, h);

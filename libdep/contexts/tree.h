@@ -22,7 +22,7 @@ struct dep_node {
 	u64 seen;
 	u32 image, site_image;
 	u32 twin, twin_process;
-	u8 kind, incomplete, copied;
+	u8 kind, incomplete, guess, copied;
 };
 
 /**

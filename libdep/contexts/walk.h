@@ -21,6 +21,7 @@
 
 #include <errno.h>
 
+#include "dep/events.h"
 #include "moves.h"
 #include "tree.h"
 
@@ -161,6 +162,11 @@ struct dep_walk {
 	u64 unread;		/* segments that could not be recovered as a whole */
 	void (*watch)(void *arg, const struct dep_watched_call *call);
 	void *watch_arg;
+
+	/* finds callers at an attach; NULL: they are not looked for */
+	struct dep_symbols *symbols;
+	struct dep_callers *callers;	/* of the thread at hand; valid with @attached */
+	bool attached;			/* ADEPT_EV_ATTACH came, and no code behind it */
 
 	/* positions whose stacks are wanted, sorted; NULL: the whole tree is */
 	struct dep_wanted *wanted;
@@ -307,6 +313,17 @@ int dep_thread_begin(struct dep_walk *w, u64 pc, s64 fragment);
 int dep_thread_event(struct dep_walk *w, const struct dep_event *ev);
 void dep_thread_lost(struct dep_walk *w);
 void dep_forked_free(struct dep_walk *w);
+
+/* ---- callers.c: the stack at an attach ---- */
+
+/** dep_callers_attach() - ADEPT_EV_ATTACH; 0 or -ENOMEM */
+int dep_callers_attach(struct dep_walk *w);
+void dep_callers_free(struct dep_walk *w);
+void dep_callers_piece(struct dep_walk *w, const struct adept_ev_stack *piece);
+/** dep_callers_context() - true if these are the registers at the attach */
+bool dep_callers_context(struct dep_walk *w, const struct adept_ev_context *context);
+/** dep_callers_begin() - begin the stack of an attach, if callers are known; 0 or -ENOMEM */
+int dep_callers_begin(struct dep_walk *w);
 
 /* ---- at.c: stacks at positions ---- */
 

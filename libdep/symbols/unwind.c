@@ -104,7 +104,7 @@ static int add_frame(Dwfl_Frame *state, void *arg)
 		return DWARF_CB_ABORT;
 	u->sp = dwfl_frame_reg(state, DWARF_RSP, &sp) ? 0 : sp;
 	u->frame[u->n] = (struct dep_stack_frame){
-		.pc = pc, .interrupted = interrupted,
+		.pc = pc, .interrupted = interrupted, .sp = u->sp,
 		.exact = !u->n || (u->frame[u->n - 1].exact && u->has_table),
 	};
 	u->n++;
@@ -162,21 +162,57 @@ static bool by_tables(struct unwind *u, struct dep_symbols *s, u32 process, u64 
 	return done;
 }
 
+/* The first instruction of the function with @pc, by its symbol; 0: not known. */
+static u64 function_at(struct dep_symbols *s, u32 process, u64 time_ns, u64 pc)
+{
+	bool ambiguous;
+	struct dep_row *row = dep_row_at(s, process, pc, time_ns, &ambiguous);
+	struct dep_image *im = row ? dep_row_image(s, row) : NULL;
+	struct dep_elf_symbol symbol;
+	u64 linked;
+	u32 i;
+
+	if (!im || !dep_image_linked(im, row->m, pc - row->m->start + row->m->offset, &linked))
+		return 0;
+	i = dep_image_function(im, linked);
+	if (i == DEP_NO_INDEX)
+		return 0;
+	symbol = dep_elf_symbol(&im->syms, i);
+	return linked - symbol.value < symbol.size ? pc - (linked - symbol.value) : 0;
+}
+
+static void find_calls(struct unwind *u, struct dep_symbols *s, u32 process, u64 time_ns)
+{
+	struct dep_stack_frame *f = u->frame;
+	size_t i;
+
+	for (i = 0; i < u->n; i++, f++) {
+		f->function = function_at(s, process, time_ns, f->pc - !f->interrupted);
+		if (!f->interrupted)
+			f->call = dep_call_before(s, process, time_ns, f->pc,
+						  i ? f[-1].function : 0);
+	}
+}
+
 size_t dep_symbols_unwind(struct dep_symbols *s, uint32_t process, uint64_t time_ns,
 			  const struct dep_stack *stack, struct dep_stack_frame *out, size_t max)
 {
 	struct unwind u = { .stack = stack, .frame = out, .max = max };
 
-	if (by_tables(&u, s, process, time_ns))
+	if (by_tables(&u, s, process, time_ns)) {
+		find_calls(&u, s, process, time_ns);
 		return u.n;
+	}
 	if (!u.n) {
 		out[u.n++] = (struct dep_stack_frame){
 			.pc = stack->pc, .exact = true, .interrupted = true,
+			.sp = stack->regs[4],
 		};
 		u.sp = stack->regs[4];
 	}
 	if (u.sp)
 		u.n += dep_return_addresses(s, process, time_ns, stack, u.sp, out + u.n,
 					    max - u.n);
+	find_calls(&u, s, process, time_ns);
 	return u.n;
 }

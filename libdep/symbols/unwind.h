@@ -14,4 +14,10 @@ size_t dep_return_addresses(struct dep_symbols *s, u32 process, u64 time_ns,
 			    const struct dep_stack *stack, u64 sp, struct dep_stack_frame *out,
 			    size_t max);
 
+/**
+ * dep_call_before() - address of the call in front of @value, in code of a mapped file; 0: none
+ * @function: the function that it called, or 0: decides if several instructions end there
+ */
+u64 dep_call_before(struct dep_symbols *s, u32 process, u64 time_ns, u64 value, u64 function);
+
 #endif

@@ -2,15 +2,39 @@
 /*
  * libFuzzer target: a store in one blob (blob.h), whose fragments are decoded and whose profile is
  * made, with all segments in one unit and with one in each: the rows must be the same.  Then its
- * calling contexts are found, which must have executed as many instructions as the profile has.
+ * calling contexts are found, which must have executed as many instructions as the profile has, and
+ * call stacks at some positions.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "dep/contexts.h"
 #include "dep/profile.h"
+#include "dep/symbols.h"
 #include "libdep/fold/walk.h"
 #include "blob.h"
+
+/* Stands for libdep/symbols, which opens files: each word of a stack at an attach is a frame. */
+size_t dep_symbols_unwind(struct dep_symbols *s, uint32_t process, uint64_t time_ns,
+			  const struct dep_stack *stack, struct dep_stack_frame *out, size_t max)
+{
+	size_t n = 1;
+	uint64_t pc;
+
+	(void)s;
+	(void)process;
+	(void)time_ns;
+	out[0] = (struct dep_stack_frame){ .pc = stack->pc, .exact = true, .sp = stack->regs[4] };
+	for (; n < max && n * sizeof(pc) <= stack->size; n++) {
+		memcpy(&pc, (const char *)stack->bytes + (n - 1) * sizeof(pc), sizeof(pc));
+		out[n] = (struct dep_stack_frame){
+			.pc = pc, .exact = pc & 1, .interrupted = pc == 3,
+			.call = pc & 2 ? pc - 5 : 0, .function = pc & 4 ? pc & -16ull : 0,
+			.sp = pc & 8 ? pc : stack->regs[4] + n * sizeof(pc),
+		};
+	}
+	return n;
+}
 
 static void check_rows(const struct dep_profile *p)
 {
@@ -63,7 +87,10 @@ static void check_contexts(const struct dep_contexts *c, uint64_t insns)
 static void find_contexts(struct dep_store *s, const struct dep_fragments *code, uint64_t insns)
 {
 	static const uint64_t memory[] = { 0, 4096 };
-	struct dep_contexts_options options = { .fold.jobs = 1, .times = true };
+	/* dep_symbols_unwind() above does not look at it. */
+	struct dep_contexts_options options = {
+		.fold.jobs = 1, .times = true, .symbols = (struct dep_symbols *)s,
+	};
 	struct dep_contexts *c;
 	size_t i;
 
@@ -74,6 +101,28 @@ static void find_contexts(struct dep_store *s, const struct dep_fragments *code,
 		check_contexts(c, insns);
 		dep_contexts_free(c);
 	}
+}
+
+/* At the beginning of segments and somewhat later, also of one that the store does not have. */
+static void find_stacks(struct dep_store *s, const struct dep_fragments *code)
+{
+	const struct dep_contexts_at_options options = { .jobs = 1, .memory = 4096 };
+	struct dep_position at[16];
+	struct dep_call_stacks *stacks;
+	size_t i;
+
+	for (i = 0; i < sizeof(at) / sizeof(at[0]); i++)
+		at[i] = (struct dep_position){
+			.segment = (uint32_t)i / 4, .branches = i % 4 * 3, .signals = i % 4 / 3,
+		};
+	if (dep_contexts_at(s, code, at, i, &options, &stacks))
+		return;
+	if (stacks->n != i)
+		abort();
+	for (i = 0; i < stacks->n; i++)
+		if (stacks->stack[i].n && !stacks->stack[i].found)
+			abort();
+	dep_call_stacks_free(stacks);
 }
 
 static void fold(struct dep_store *s, const struct dep_fragments *code)
@@ -93,6 +142,7 @@ static void fold(struct dep_store *s, const struct dep_fragments *code)
 	}
 	dep_fold_unit_bytes = unit;
 	find_contexts(s, code, whole->insns);
+	find_stacks(s, code);
 	dep_profile_free(whole);
 }
 

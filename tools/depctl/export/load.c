@@ -39,7 +39,9 @@ int load_profiles(struct loaded *l, const char *path, unsigned int needs, unsign
 		  uint32_t process, uint32_t thread)
 {
 	struct dep_fold_options fold = { .jobs = jobs, .process = process, .thread = thread };
-	struct dep_contexts_options options = { .fold.jobs = jobs, .times = needs & LOAD_TIMES };
+	struct dep_contexts_options options = {
+		.fold.jobs = jobs, .times = needs & LOAD_TIMES, .symbols = l->symbols,
+	};
 	int ret = dep_code_make(l->store, &l->code);
 
 	if (!ret && needs & LOAD_PROFILE)

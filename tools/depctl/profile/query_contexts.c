@@ -153,7 +153,7 @@ static void put_row(struct query *q, const struct tree *t, uint32_t i)
 	row_count(r, t->self[i]);
 	row_count(r, t->refs[i]);
 	row_count(r, t->calls[i]);
-	row_text(r, c->kind < DEP_CONTEXT_KINDS ? entries[c->kind] : NULL);
+	row_text(r, c->guess ? "guess" : c->kind < DEP_CONTEXT_KINDS ? entries[c->kind] : NULL);
 	if (q->o.form != PROFILE_TEXT) {
 		if (c->site)
 			site = functions_site(q->v.f, c->process, c->site_image, c->site);

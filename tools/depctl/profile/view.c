@@ -74,13 +74,14 @@ static int make(struct profile_view *v, unsigned int needs)
 						 .times = needs & VIEW_TIMES };
 	int err;
 
-	err = dep_code_make(v->store, &v->code);
+	err = dep_symbols_open(&v->symbols, v->store);
+	contexts.symbols = v->symbols;
+	if (!err)
+		err = dep_code_make(v->store, &v->code);
 	if (!err && !(needs & VIEW_NO_COUNTS))
 		err = dep_profile_make(v->store, v->code, &v->fold, &v->p);
 	if (!err && needs & VIEW_CONTEXTS)
 		err = dep_contexts_make(v->store, v->code, &contexts, &v->c);
-	if (!err)
-		err = dep_symbols_open(&v->symbols, v->store);
 	if (!err)
 		err = functions_make(v->store, v->symbols, v->p, v->c, &v->f);
 	return err ? failed(v, err) : 0;

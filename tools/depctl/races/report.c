@@ -108,6 +108,7 @@ static int ask(struct asked *a, struct dep_store *store, const char *path,
 		warn("out of memory");
 		return err;
 	}
+	o.symbols = a->symbols;
 	if (a->report) {
 		o.live = a->report->tail;
 		if (a->report->live)

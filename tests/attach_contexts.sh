@@ -1,0 +1,123 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The calling contexts of an attached process begin with what its threads had called before.
+. "$(dirname "$0")/lib.sh"
+. "$tests/attach_lib.sh"
+need_depctl
+cd "$tmp" || exit 1
+have gcc && have python3 || finish
+gcc -O2 -g -pthread -o deep "$tests/programs/attach_deep.c" || exit 1
+
+cat >check.py <<'END'
+import json
+import sys
+
+rows = [json.loads(line) for line in open("contexts.json", encoding="utf-8")]
+rows = [r for r in rows if "context" in r]
+total = sum(int(r["instructions"]) for r in rows)
+row = {r["context"]: r for r in rows}
+
+
+def check(what, good, why=""):
+    print("ok" if good else "FAIL", what, "" if good else str(why)[:300])
+
+
+def name(r):
+    return r["at"]["function"]
+
+
+def path(r):
+    """The functions from the outermost caller on."""
+    names = []
+    while r:
+        names.insert(0, name(r))
+        r = row.get(r["parent_context"])
+    return names
+
+
+def below(root):
+    """All contexts of a tree, and their instructions."""
+    inside = {root["context"]}
+    for r in sorted(rows, key=lambda r: r["context"]):
+        if r["parent_context"] in inside:
+            inside.add(r["context"])
+    return [row[i] for i in inside]
+
+
+def threads(function):
+    found = [r for r in rows if name(r) == function]
+    check("%s has one context" % function, len(found) == 1, [path(r) for r in found])
+    return found[0]
+
+
+roots = [r for r in rows if not r["parent_context"]]
+check("each thread has one outermost function, the first of its stack",
+      sorted(name(r) for r in roots) == ["_start", "clone3"] and
+      all(r["entry"] == "start" for r in roots), [(name(r), r["entry"]) for r in roots])
+check("all instructions are in them", sum(int(r["inclusive_instructions"]) for r in roots) == total)
+main = threads("main")
+check("main was not called", int(main["calls"]) == 0, main)
+check("main's callers", path(main)[0] == "_start", path(main))
+
+for function, above in ("run_framed", ["with_frame"]), ("run_plain", []):
+    thread = threads(function)
+    check(function + " was not called", int(thread["calls"]) == 0, thread)
+    calls = [(path(r)[len(path(thread)):], int(r["calls"])) for r in below(thread)]
+    downs = [r for r in below(thread) if name(r) == "down"]
+    check(function + ": each level of the recursion has one context", len(downs) == 31,
+          sorted(len(path(r)) for r in downs))
+    check(function + ": calls made after the attach", {int(r["calls"]) for r in downs} == {4},
+          [(len(path(r)), r["calls"]) for r in downs])
+    deepest = max(downs, key=lambda r: len(path(r)))
+    check(function + ": the path", path(deepest)[len(path(thread)):] == above + 31 * ["down"],
+          path(deepest))
+    check(function + ": no guess", not any(r["entry"] == "guess" for r in below(thread)))
+    # from each level, after(n) was called in all five calls
+    after = [int(r["calls"]) for r in below(thread) if name(r) == "after" and
+             name(row[r["parent_context"]]) == "down"]
+    check(function + ": calls after a return from a call before the attach",
+          sorted(after) == 31 * [5], sorted(after))
+    check(function + ": nothing is outside of it",
+          path(thread) == ["clone3", "start_thread", function], path(thread))
+
+thread = threads("run_hidden")
+check("a caller that a search found is a guess", thread["entry"] == "guess", thread)
+check("those that are called again are none",
+      not any(r["entry"] == "guess" for r in below(thread) if r is not thread),
+      [(name(r), r["entry"]) for r in below(thread)])
+check("the caller of the function without table", [path(r)[-3:] for r in rows if
+      name(r) == "hidden"] == [["run_hidden", "hidden_caller", "hidden"]],
+      [path(r) for r in rows if name(r) == "hidden"])
+END
+
+coproc program { exec ./deep; }
+pid=$program_PID
+exec 5<&"${program[0]}" 6>&"${program[1]}"
+read -r ready <&5
+is "the program is in its calls" "$ready" ready
+attach $pid || finish
+printf x >&6
+read -r again <&5
+is "the program goes on" "$again" again
+printf x >&6
+exec 5<&- 6>&-
+wait $recorder
+"$DEPCTL" query contexts --json --min=0 --top=100000 store >contexts.json 2>err ||
+	fail "contexts: $(cat err) $(tail -n 1 contexts.json)"
+python3 check.py >check.out 2>&1 || fail "check.py: $(tail -n 1 check.out)"
+while read -r word rest; do
+	[ "$word" = ok ] && pass "$rest" || fail "$rest"
+done <check.out
+"$DEPCTL" query contexts --min=0 --top=100000 store >text 2>err
+grep -q "guess .*run_hidden" text && pass "the text has the guesses" ||
+	fail "no guess in the text"
+"$DEPCTL" query methods --inclusive --json --function=run_plain store >methods.json 2>err
+is "methods --inclusive has what the thread's function called" \
+	"$(python3 -c 'import json
+print(json.loads(open("methods.json").readline())["inclusive_instructions"])')" \
+	"$(python3 -c 'import json
+for line in open("contexts.json"):
+	r = json.loads(line)
+	if "at" in r and r["at"]["function"] == "run_plain":
+		print(r["inclusive_instructions"])')"
+finish
