@@ -126,6 +126,15 @@ static int map_rows(struct dep_store *s, int fd, const struct dep_wire_index *h)
 	return 1;
 }
 
+/*
+ * True if nobody but this user and root may change the file.  It is mapped, so one that changes
+ * after its check could crash the reader: others' stores are opened by their segments' headers.
+ */
+static bool is_own(const struct stat *st)
+{
+	return (!st->st_uid || st->st_uid == geteuid()) && !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
 int dep_seg_index_read(struct dep_store *s)
 {
 	struct dep_wire_index h;
@@ -137,7 +146,8 @@ int dep_seg_index_read(struct dep_store *s)
 	fd = dep_open_read(s->dirfd, DEP_INDEX_NAME);
 	if (fd < 0)
 		return 0;
-	if (!fstat(fd, &st) && dep_read_at(fd, &h, sizeof(h), 0) == (ssize_t)sizeof(h) &&
+	if (!fstat(fd, &st) && is_own(&st) &&
+	    dep_read_at(fd, &h, sizeof(h), 0) == (ssize_t)sizeof(h) &&
 	    header_matches(s, &h, (u64)st.st_size))
 		ret = check_rows(s, fd, &h);
 	if (ret > 0)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -104,8 +105,8 @@ static void damaged_index(void **state)
 	struct dep_segment expect[CHUNKS];
 	const struct dep_segment *g;
 	struct dep_store *s;
+	char dir[128], path[256];
 	size_t size, i;
-	char dir[128];
 	u8 *data;
 
 	(void)state;
@@ -133,6 +134,18 @@ static void damaged_index(void **state)
 	}
 	spew(dir, DEP_INDEX_NAME, data, size);
 	check_open(dir, true, expect);
+	/* So are they if somebody else could change it later. */
+	snprintf(path, sizeof(path), "%s/" DEP_INDEX_NAME, dir);
+	assert_int_equal(chmod(path, 0620), 0);
+	check_open(dir, false, expect);
+	assert_int_equal(chmod(path, 0602), 0);
+	check_open(dir, false, expect);
+	assert_int_equal(chmod(path, 0644), 0);
+	check_open(dir, true, expect);
+	if (!geteuid()) {
+		assert_int_equal(chown(path, 12345, 0), 0);
+		check_open(dir, false, expect);
+	}
 	free(data);
 	dep_store_remove(dir);
 }
