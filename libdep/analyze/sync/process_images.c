@@ -251,8 +251,8 @@ int sync_image_begin(struct sync_thread *t)
 	if (!k && !err && m->grouped)
 		err = replaces(t);
 	/*
-	 * The creation of this thread was not recorded: order it with all threads of the image, those
-	 * that have ended included.
+	 * The creation of this thread was not recorded: order it with all threads of the image,
+	 * those that have ended included.
 	 */
 	if (!k && !err && m->seen > 1)
 		err = sync_barrier_all(t, true);
