@@ -214,7 +214,7 @@ void dep_thread_lost(struct dep_walk *w)
 
 static int take_context(struct dep_walk *w, const struct adept_ev_context *c)
 {
-	struct dep_strand *interrupted = w->at;
+	struct dep_strand *interrupted;
 	u64 rsp = c->regs[4], low;
 	u32 ctx;
 	int err;
@@ -234,6 +234,7 @@ static int take_context(struct dep_walk *w, const struct adept_ev_context *c)
 	if (dep_count_flush(w))
 		return -ENOMEM;
 	if (w->signal) {
+		interrupted = w->at;
 		low = w->state == DEP_KNOWN ? w->rsp : 0;
 		ctx = dep_context_new(w, w->ctx, DEP_CONTEXT_SIGNAL, w->signal_pc,
 				      dep_moves_at(w->moves, w->thread->process, w->signal_pc),
