@@ -22,7 +22,9 @@
 
 ifeq ($(SAN),1)
 B := build-san
-SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+# gcc takes UBSan's checks of pointers for a hint that they are null.
+SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
+	    -Wno-format-truncation
 else ifeq ($(SAN),thread)
 B := build-tsan
 # ThreadSanitizer does not support fences; -Wno-tsan silences the warning about that.
