@@ -547,7 +547,7 @@ static int try(struct detach *d, struct dep_why *why)
 {
 	int err;
 
-	/* A tracer that does not get on is killed (stop.c); the process goes on in the engine. */
+	/* If somebody kills the tracer, the process goes on in the engine. */
 	d->err = -EAGAIN;
 	snprintf(d->why.text, sizeof(d->why.text),
 		 "The tracer that should detach from process %d was killed.", d->pid);

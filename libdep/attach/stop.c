@@ -11,6 +11,7 @@
  * If the tracer dies, the kernel lets all threads continue.  Nothing in them is changed until then.
  */
 #include <errno.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/time.h>
@@ -24,12 +25,20 @@
 #define SEIZED		64	/* threads seized before the deadline is set anew */
 #define PASSES		20	/* maximum; 3 or 4 suffice if threads create threads all the time */
 
-static volatile sig_atomic_t expired;
+static volatile sig_atomic_t expired, seizing;
+static sigjmp_buf out_of_seize;
 
 static void on_alarm(int sig)
 {
 	(void)sig;
 	expired = 1;
+}
+
+static void on_alarm_in_seize(int sig)
+{
+	(void)sig;
+	if (seizing)
+		siglongjmp(out_of_seize, 1);
 }
 
 /*
@@ -103,23 +112,40 @@ static int wait_unblocked(struct scan *s, struct dep_why *why)
 }
 
 /*
- * Trace a thread.
- *
  * PTRACE_SEIZE waits while another thread of the process is in execve.  That execve waits until the
- * threads that it has killed are reaped, by this tracer if it traces them.  Only the tracer's death
- * ends this deadlock: the callers set a deadline that kills it.  Threads that are stopped then are
- * released as they are, with calls that the stop has cut short, so it must not come without need.
+ * threads that it has killed are reaped, by this tracer if it traces them.  The kernel makes the
+ * call again after a signal, so only a jump out of the signal's handler ends this deadlock.
+ *
+ * Return: 0, the errno of PTRACE_SEIZE, or ETIMEDOUT.  Then the thread may be traced.
  */
+static int seize_in_time(pid_t tid)
+{
+	int err;
+
+	if (sigsetjmp(out_of_seize, 1)) {
+		seizing = 0;
+		return ETIMEDOUT;
+	}
+	seizing = 1;
+	err = ptrace(PTRACE_SEIZE, tid, NULL, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD) ?
+	      errno : 0;
+	seizing = 0;
+	return err;
+}
+
+/* Trace a thread. */
 static int seize_one(struct scan *s, struct dep_attach_thread *t, struct dep_why *why)
 {
 	struct dep_attach_thread now;
-	int err;
+	int err = seize_in_time(t->tid);
 
-	if (!ptrace(PTRACE_SEIZE, t->tid, NULL, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)) {
+	if (!err) {
 		t->was_stopped = WATCHED;
 		return 0;
 	}
-	err = errno;
+	if (err == ETIMEDOUT)
+		return dep_inject_error(why, EAGAIN, "Thread %d of process %d could not be traced "
+					"within %d ms; try again.", t->tid, s->pid, STOP_MS);
 	/* For a thread that is ending it is EPERM. */
 	if (err != ESRCH && !scan_look(s, t->tid, &now))
 		return refuse_seize(s, t->tid, err, why);
@@ -139,7 +165,7 @@ static int seize(struct scan *s, bool which, struct dep_why *why)
 		if (!t->tid || t->was_stopped != UNTRACED || stop_is_allowed(t) != which)
 			continue;
 		if (n++ % SEIZED == 0)
-			deadline(STOP_MS, SIG_DFL);
+			deadline(STOP_MS, on_alarm_in_seize);
 		err = seize_one(s, t, why);
 	}
 	deadline(0, SIG_DFL);
@@ -299,7 +325,7 @@ int stop_one(struct scan *s, struct dep_attach_thread *t, struct dep_why *why)
 {
 	int err;
 
-	deadline(STOP_MS, SIG_DFL);
+	deadline(STOP_MS, on_alarm_in_seize);
 	err = seize_one(s, t, why);
 	deadline(0, SIG_DFL);
 	if (err)

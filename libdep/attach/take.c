@@ -335,7 +335,7 @@ static int try(struct result *r, struct dep_why *why)
 {
 	int err;
 
-	/* Until it changes the process, it may be killed: see stop.c. */
+	/* It has a result unless somebody kills it. */
 	r->err = -EAGAIN;
 	snprintf(r->why.text, sizeof(r->why.text),
 		 "The tracer that should attach to process %d was killed; try again.", r->pid);
