@@ -45,6 +45,7 @@ no_sessions() {
 
 # program NAME ARGUMENT..: start a test program in the background: $pid
 program() {
+	rm -f out
 	"$build/programs/$1" "${@:2}" >out 2>&1 &
 	pid=$!
 	sleepers="$sleepers $pid"

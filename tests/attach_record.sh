@@ -28,6 +28,7 @@ checked() {
 	local name=$1 signal=$2 pattern=$3 pid recorder status ours
 	shift 3
 	rm -rf out store
+	rm -f out
 	"$@" >out 2>&1 &
 	pid=$!
 	wait_for 10 grep -qs running out
@@ -146,6 +147,7 @@ good message.dep && pass "its store is good" || fail "the store: $(tail -n 1 ver
 "$DEPCTL" query races --json message.dep >races.json
 is "the only race" "$(python3 -c 'import json
 print(sorted({r["variable"] for r in json.load(open("races.json"))["races"]}))')" "['v_racy']"
+rm -f out
 "$build/programs/attach_threads" 3 >out &
 pid=$!
 wait_for 10 grep -qs running out
@@ -156,6 +158,7 @@ grep -q "^0 races in " races.out && pass "no race in attach_threads" ||
 	fail "races in attach_threads: $(grep ^race: races.out | paste -s -d '|')"
 
 # ---- the end of a recording ----
+rm -f out
 "$build/programs/attach_threads" 100 >out &
 pid=$!
 wait_for 10 grep -qs running out

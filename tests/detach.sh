@@ -244,6 +244,7 @@ no_leak() {
 # cycle PROGRAM PATTERN ARGUMENT...
 cycle() {
 	local done first
+	rm -f out
 	"$build/programs/$1" "${@:3}" >out 2>&1 &
 	pid=$!
 	wait_for 10 grep -qs running out

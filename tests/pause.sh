@@ -137,6 +137,7 @@ good store && pass "its store is good" || fail "late: $(tail -n 1 verify.out)"
 # cycle PROGRAM PATTERN SECONDS
 cycle() {
 	local done
+	rm -f out
 	"$build/programs/$1" "$3" >out 2>&1 &
 	pid=$!
 	wait_for 10 grep -qs running out
@@ -239,6 +240,7 @@ for args in 20ms 20ms/ 0ms/1s 20ms/2d 2/3 1s/20ms3; do
 	[ $? = 2 ] && grep -q "must be two times" err && pass "--burst=$args is refused" ||
 		fail "--burst=$args: $(cat err)"
 done
+rm -f out
 "$build/programs/attach_threads" 1000 >out 2>&1 &
 pid=$!
 wait_for 10 grep -qs running out
