@@ -144,8 +144,8 @@ struct dep_contexts_at_options {
 	unsigned int jobs;	/* workers that find entries of functions, 0 = one per processor */
 	uint64_t memory;	/* as in struct dep_contexts_options */
 	/*
-	 * Return true if the direct jump at @from in code of @process goes to another function, at
-	 * @to.  NULL: only what is also called, or jumped to through a pointer, is a function.
+	 * Return true if the jump at @from in code of @process goes to another function, at @to.
+	 * NULL: only what is also called, or jumped to through a pointer, is a function.
 	 */
 	bool (*leaves)(void *arg, uint32_t process, uint64_t from, uint64_t to);
 	void *arg;

@@ -270,6 +270,22 @@ int dep_branch_return(struct dep_walk *w, const struct dep_branch_at *b)
 	return 0;
 }
 
+/* Does an indirect jump, at the stack pointer of the function's entry, lead to another function? */
+static bool leaves(struct dep_walk *w, const struct dep_branch_at *b)
+{
+	u64 from = b->step->pc, to = b->to;
+	struct dep_left *l = &w->left[(from * 61 ^ to * 7) % DEP_LEFT];
+	u32 process = w->thread->process;
+
+	if (!w->leaves)
+		return false;
+	if (l->from != from || l->to != to || l->process != process)
+		*l = (struct dep_left){
+			from, to, process, w->leaves(w->leaves_arg, process, from, to),
+		};
+	return l->leaves;
+}
+
 int dep_branch_jump(struct dep_walk *w, const struct dep_branch_at *b)
 {
 	bool anew = w->anew, tail = is_entry(w, b) || b->move->flags & DEP_MOVE_POINTER;
@@ -295,7 +311,7 @@ int dep_branch_jump(struct dep_walk *w, const struct dep_branch_at *b)
 		return is_entry(w, b) ? enter_tail(w, b) : 0;
 	slot = dep_strand_slot(w, dep_top(w));
 	w->anew = false;
-	if ((tail || anew) && slot == w->rsp)
+	if (slot == w->rsp && (tail || anew || leaves(w, b)))
 		return enter_tail(w, b);
 	return 0;
 }

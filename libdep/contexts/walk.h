@@ -77,6 +77,7 @@ struct dep_step_to {
 };
 
 #define DEP_STEPS_TO	32768u	/* power of 2 */
+#define DEP_LEFT	256u		/* power of 2 */
 
 /**
  * struct dep_forked - what a child will go on from
@@ -173,9 +174,14 @@ struct dep_walk {
 	size_t nwanted;
 	size_t wanted_at, wanted_end;	/* those of the segment that are not passed yet */
 	u32 signals;			/* in the segment: signals, and returns from handlers */
-	/* as in struct dep_contexts_at_options */
+	/* as in struct dep_contexts_at_options; and its latest answers for indirect jumps */
 	bool (*leaves)(void *arg, u32 process, u64 from, u64 to);
 	void *leaves_arg;
+	struct dep_left {
+		u64 from, to;
+		u32 process;
+		bool leaves;
+	} left[DEP_LEFT];
 };
 
 /** struct dep_branch_at - a branch that is executed */
