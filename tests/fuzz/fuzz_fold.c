@@ -14,28 +14,6 @@
 #include "libdep/fold/walk.h"
 #include "blob.h"
 
-/* Stands for libdep/symbols, which opens files: each word of a stack at an attach is a frame. */
-size_t dep_symbols_unwind(struct dep_symbols *s, uint32_t process, uint64_t time_ns,
-			  const struct dep_stack *stack, struct dep_stack_frame *out, size_t max)
-{
-	size_t n = 1;
-	uint64_t pc;
-
-	(void)s;
-	(void)process;
-	(void)time_ns;
-	out[0] = (struct dep_stack_frame){ .pc = stack->pc, .exact = true, .sp = stack->regs[4] };
-	for (; n < max && n * sizeof(pc) <= stack->size; n++) {
-		memcpy(&pc, (const char *)stack->bytes + (n - 1) * sizeof(pc), sizeof(pc));
-		out[n] = (struct dep_stack_frame){
-			.pc = pc, .exact = pc & 1, .interrupted = pc == 3,
-			.call = pc & 2 ? pc - 5 : 0, .function = pc & 4 ? pc & -16ull : 0,
-			.sp = pc & 8 ? pc : stack->regs[4] + n * sizeof(pc),
-		};
-	}
-	return n;
-}
-
 static void check_rows(const struct dep_profile *p)
 {
 	uint64_t sum = 0;
@@ -87,7 +65,7 @@ static void check_contexts(const struct dep_contexts *c, uint64_t insns)
 static void find_contexts(struct dep_store *s, const struct dep_fragments *code, uint64_t insns)
 {
 	static const uint64_t memory[] = { 0, 4096 };
-	/* dep_symbols_unwind() above does not look at it. */
+	/* dep_symbols_unwind() of any_unwind.c does not look at it. */
 	struct dep_contexts_options options = {
 		.fold.jobs = 1, .times = true, .symbols = (struct dep_symbols *)s,
 	};

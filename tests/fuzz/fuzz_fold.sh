@@ -7,7 +7,7 @@ need_depctl
 . "$tests/fuzz/store_corpus.sh"
 max_len=524288
 fuzz_build fuzz_fold $store_flags $store_sources libdep/fold/*.c libdep/profile/*.c \
-	libdep/contexts/*.c $store_libs
+	libdep/contexts/*.c tests/fuzz/any_unwind.c $store_libs
 
 store_corpus fuzz_fold
 fuzz_run
