@@ -96,7 +96,8 @@ NOTIFY_OBJ := $(call depd_obj,base/sd_notify base/log)
 KEEP_OBJ := $(patsubst %.c,$(B)/host/%.o,$(call in,daemon/fdstore)) \
 	    $(call depd_obj,base/sd_notify) $(RUNDIR_OBJ) $(B)/host/libdep/inject/owner.o
 
-$(B)/tests/test_fdstore: $(call unit_obj,test_fdstore) $(KEEP_OBJ)
+$(B)/tests/test_fdstore: $(call unit_obj,test_fdstore test_fdstore_clients fdstore_helpers) \
+			 $(KEEP_OBJ)
 $(B)/tests/test_rundir: $(call unit_obj,test_rundir) $(RUNDIR_OBJ)
 $(B)/tests/test_sd_notify: $(call unit_obj,test_sd_notify) $(NOTIFY_OBJ)
 $(B)/tests/test_account: $(call unit_obj,test_account) $(call depd_obj,base/account base/subuid)
