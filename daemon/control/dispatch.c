@@ -198,6 +198,21 @@ static void handle_watch(struct client *cl, uint32_t id)
 		handle_event(cl, id);
 }
 
+/* Send the response @t with @fd, which is closed; or refuse the request if @ret is an error. */
+static void respond_with_fd(struct client *cl, struct strbuf *t, int fd, int ret, const char *why)
+{
+	if (!ret) {
+		response_end(t);
+		ret = client_send_fds(cl, t, &fd, 1);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (!ret)
+		return;
+	free(strbuf_take(t));
+	client_refuse(cl, ret, *why ? why : NULL);
+}
+
 static void handle_follow(struct client *cl, const struct request *r)
 {
 	const struct control_ops *ops = &cl->control->ops;
@@ -211,20 +226,12 @@ static void handle_follow(struct client *cl, const struct request *r)
 		ret = add_watch(cl, r->session);
 	if (!ret && !ops->find(ops->arg, r->session, &s))
 		ret = -ENOENT;
-	if (ret)
-		goto out;
-	response_begin(&t);
-	strbuf_u64(&t, "descriptors", 1);
-	response_session(&t, "session", &s);
-	response_end(&t);
-	ret = client_send_fds(cl, &t, &fd, 1);
-	if (ret)
-		free(strbuf_take(&t));
-out:
-	if (fd >= 0)
-		close(fd);
-	if (ret)
-		client_refuse(cl, ret, *why ? why : NULL);
+	if (!ret) {
+		response_begin(&t);
+		strbuf_u64(&t, "descriptors", 1);
+		response_session(&t, "session", &s);
+	}
+	respond_with_fd(cl, &t, fd, ret, why);
 }
 
 static void handle_open(struct client *cl, const struct request *r)
@@ -243,15 +250,8 @@ static void handle_open(struct client *cl, const struct request *r)
 		response_begin(&t);
 		strbuf_u64(&t, "descriptors", 1);
 		response_session(&t, "session", &s);
-		response_end(&t);
-		ret = client_send_fds(cl, &t, &fd, 1);
 	}
-	if (fd >= 0)
-		close(fd);
-	if (!ret)
-		return;
-	free(strbuf_take(&t));
-	client_refuse(cl, ret, *why ? why : NULL);
+	respond_with_fd(cl, &t, fd, ret, why);
 }
 
 /* Begin a snapshot; its result comes later, on the socket in the response. */
@@ -268,15 +268,8 @@ static void handle_snapshot(struct client *cl, const struct request *r)
 		response_begin(&t);
 		strbuf_u64(&t, "descriptors", 1);
 		strbuf_string(&t, "store", store);
-		response_end(&t);
-		ret = client_send_fds(cl, &t, &fd, 1);
 	}
-	if (fd >= 0)
-		close(fd);
-	if (!ret)
-		return;
-	free(strbuf_take(&t));
-	client_refuse(cl, ret, *why ? why : NULL);
+	respond_with_fd(cl, &t, fd, ret, why);
 }
 
 /* ---- requests that start recording or change depd ---- */
