@@ -200,6 +200,20 @@ is "no temporary file is left" "$(ls -A | grep -c '^\.')" 0
 "$DEPCTL" export folded plain.dep | cmp -s - plain.folded
 is "standard output" "$?" 0
 
+# ---- recordings that lack something ----
+
+"$DEPCTL" record -q --children=no -o alone.dep -- sh -c '/bin/true; /bin/true' 2>err ||
+	fail "record --children=no: $(head -n 1 err)"
+"$DEPCTL" export folded alone.dep >out 2>err
+is "children that were not wanted are no loss" "$? $(cat err)" \
+	"0 depctl: the counts of alone.dep are incomplete: 2 children ran unrecorded"
+"$DEPCTL" diff alone.dep alone.dep >out 2>err
+is "nor are they for depctl diff" "$? $(wc -l <err)" "0 2"
+cp -r plain.dep damaged.dep
+truncate -s -100 damaged.dep/segments.000
+"$DEPCTL" export folded damaged.dep >out 2>err
+is "a segment that is cut off is a loss" "$? $(grep -c 'the counts of damaged.dep are' err)" "1 1"
+
 # ---- arguments ----
 
 # refuses STATUS PATTERN ARGUMENT...

@@ -73,7 +73,8 @@ bool load_complete(const struct loaded *l, const char *path)
 		fclose(f);
 	warn("the counts of %s are incomplete: %s", path, text ? text : why.text[0]);
 	free(text);
-	return false;
+	/* Children that nobody wanted to record are no loss. */
+	return why.n == 1 && dep_store_loss(l->store)->unwanted_children;
 }
 
 void load_messages(const struct loaded *l)

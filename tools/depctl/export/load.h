@@ -38,7 +38,11 @@ int load_open(struct loaded *l, const char *path);
 int load_profiles(struct loaded *l, const char *path, unsigned int needs, unsigned int jobs,
 		  uint32_t process, uint32_t thread);
 
-/** load_complete() - true, or false after a message that says what the counts lack */
+/**
+ * load_complete() - print what the counts lack
+ *
+ * Return: false if something was lost; children that were not recorded on request are no loss.
+ */
 bool load_complete(const struct loaded *l, const char *path);
 
 /** load_messages() - warn of files that could not be used for names */
