@@ -355,8 +355,9 @@ void dep_collector_free(struct dep_collector *c)
 	dep_procs_close(c);
 	dep_queue_drain(c->queue);
 	dep_snapshot_free(c->snapshot);
-	/* Others can store them when what went wrong is set right. */
-	if (c->window && dep_queue_failed(c->queue) && !c->unwanted)
+	/* Others can store what is not stored, when what went wrong is set right. */
+	if (c->window && !c->unwanted &&
+	    (dep_queue_store_failed(c->queue) || !dep_window_is_empty(c->window)))
 		dep_window_keep_files(c->window);
 	dep_queue_free(c->queue);
 	dep_window_free(c->window);

@@ -45,6 +45,8 @@ static void fail(struct dep_queue *q, const struct dep_job *job, int ret)
 {
 	const char *why = why_of(job);
 
+	if (ret != -E2BIG)
+		store(&q->store_failed, true);
 	if (load(&q->failed))
 		return;
 	snprintf(q->error, sizeof(q->error), "%s", why && *why ? why : strerror(-ret));
@@ -76,8 +78,11 @@ static int put_chunk(struct dep_queue *q, struct dep_job *job)
 		ret = dep_writer_put(q->set.w, packed);
 	else if (packed)
 		dep_packed_free(packed);
-	if (ret || dep_queue_discards(q))
+	if (ret || dep_queue_discards(q)) {
 		q->discarded += job->chunk.fill;
+		/* For done(): the store has not got it. */
+		job->ret = ret ? ret : -ECANCELED;
+	}
 	return ret;
 }
 

@@ -251,6 +251,11 @@ void dep_window_reason(struct dep_window *w, const struct dep_kept *kept)
 	w->dropped.kept = *kept;
 }
 
+bool dep_window_is_empty(const struct dep_window *w)
+{
+	return !w->oldest;
+}
+
 u64 dep_window_bytes(const struct dep_window *w)
 {
 	return __atomic_load_n(&w->bytes, __ATOMIC_RELAXED);

@@ -106,6 +106,9 @@ int dep_window_chunk(struct dep_window *w, const struct dep_job *job, struct dep
 /** dep_window_expire() - drop chunks that are too old at @now */
 void dep_window_expire(struct dep_window *w, struct dep_moment now);
 
+/** dep_window_is_empty() - true if it has no chunk, or has put all of them into a queue */
+bool dep_window_is_empty(const struct dep_window *w);
+
 /** dep_window_bytes() - bytes of chunks in the window; any thread may ask */
 u64 dep_window_bytes(const struct dep_window *w);
 

@@ -124,6 +124,11 @@ bool dep_queue_failed(struct dep_queue *q)
 	return load(&q->failed);
 }
 
+bool dep_queue_store_failed(struct dep_queue *q)
+{
+	return load(&q->store_failed);
+}
+
 u64 dep_queue_stored(struct dep_queue *q)
 {
 	return load(&q->stored);
@@ -191,7 +196,7 @@ int dep_queue_end_window(struct dep_queue *q, const struct dep_kept *why)
 	/* No writer thread looks at it: the queue is empty. */
 	q->set.window = NULL;
 	/* After an error of the disk the rest cannot be stored either. */
-	q->stores_window = !dep_queue_failed(q) || q->error_number == E2BIG;
+	q->stores_window = !dep_queue_store_failed(q);
 	dep_window_expire(w, dep_queue_now());
 	dep_window_reason(w, why);
 	return dep_window_empty(w, q);

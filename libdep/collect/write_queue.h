@@ -137,6 +137,8 @@ void dep_queue_wake(struct dep_queue *q);
 bool dep_queue_stopped(struct dep_queue *q);
 void dep_queue_stop(struct dep_queue *q);
 bool dep_queue_failed(struct dep_queue *q);
+/** dep_queue_store_failed() - the same, but not for a window that was too small (-E2BIG) */
+bool dep_queue_store_failed(struct dep_queue *q);
 u64 dep_queue_stored(struct dep_queue *q);
 u64 dep_queue_scanned(struct dep_queue *q);
 /**

@@ -36,6 +36,7 @@ struct dep_queue {
 	bool wanted;		/* the loop waits for room in the queue: wake it */
 
 	bool stopped, failed, closed;
+	bool store_failed;	/* @failed, but not for a window that was too small (-E2BIG) */
 	bool stores_window;	/* the window has ended: its chunks are stored even if @stopped */
 	int closed_ret;
 	u64 stored;
