@@ -208,7 +208,8 @@ int dep_window_chunk(struct dep_window *w, const struct dep_job *job, struct dep
 		return err;
 	dep_window_append(w, k);
 	w->last_bytes += job->last_of ? k->size : 0;
-	return 0;
+	/* What was dropped has made the log longer. */
+	return w->disk ? dep_disk_log_trim(w) : 0;
 }
 
 int dep_window_descriptors(struct dep_window *w, u32 process, const u8 *data, size_t size,

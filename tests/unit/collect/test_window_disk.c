@@ -78,7 +78,7 @@ static void entry(struct dep_window *w, enum dep_job_kind kind, u32 serial)
 	free(job);
 }
 
-static void chunk(struct dep_window *w, u32 thread, u64 seq)
+static void chunk_of(struct dep_window *w, u32 thread, u64 seq, u32 most)
 {
 	const struct stream_chunk *k = &stream.chunk[seq % stream.nchunks];
 	struct dep_job *job = calloc(1, sizeof(*job));
@@ -89,11 +89,23 @@ static void chunk(struct dep_window *w, u32 thread, u64 seq)
 	job->serial = thread;
 	job->chunk = k->c;
 	job->chunk.seq = seq;
-	job->size = k->c.fill;
+	if (job->chunk.fill > most)
+		job->chunk.fill = most;
+	job->size = job->chunk.fill;
 	job->body = k->body;
 	ns++;
 	assert_int_equal(dep_window_chunk(w, job, (struct dep_moment){ ns, 2 * ns }), 0);
 	free(job);
+}
+
+static void chunk(struct dep_window *w, u32 thread, u64 seq)
+{
+	chunk_of(w, thread, seq, UINT32_MAX);
+}
+
+static void small_chunk(struct dep_window *w, u32 thread, u64 seq)
+{
+	chunk_of(w, thread, seq, 64);
 }
 
 /* Record in a child, which ends without a word. Of thread 4 nothing is kept, thread 2 has ended. */
@@ -243,6 +255,44 @@ static void in_use(void **state)
 	dep_writer_discard(w);
 	assert_int_equal(dep_window_recover(dir, "/nowhere", 0, &r), -ENOENT);
 	assert_non_null(strstr(r.error, "window.log"));
+	scratch_remove(dir);
+}
+
+/*
+ * The chunks of many threads come and go, while no thread begins or ends and no code is new: the
+ * log does not grow for ever.
+ */
+static void log_is_bounded(void **state)
+{
+	const u32 threads = 1500;
+	struct dep_store_dir at;
+	struct dep_writer *writer;
+	struct dep_window *w = dep_window_new(BOUND, 0, 65536);
+	struct stat st;
+	off_t most = 0;
+	u32 i;
+
+	(void)state;
+	scratch_name(dir, sizeof(dir));
+	assert_int_equal(dep_writer_create(&writer, dir, &meta, 0), 0);
+	assert_int_equal(dep_writer_dir(writer, &at), 0);
+	assert_non_null(w);
+	assert_int_equal(dep_window_to_disk(w, &at), 0);
+	entry(w, DEP_JOB_PROCESS, 1000);
+	for (i = 1; i <= threads; i++)
+		entry(w, DEP_JOB_THREAD, i);
+	for (i = 0; i < 80000; i++) {
+		small_chunk(w, 1 + i % threads, i / threads);
+		if (i % 1000)
+			continue;
+		assert_int_equal(fstatat(at.dirfd, DEP_WINDOW_LOG, &st, 0), 0);
+		if (st.st_size > most)
+			most = st.st_size;
+	}
+	/* Twice what the window has in memory, and the slack of 1 MiB. */
+	assert_in_range(most, 1, 2 * dep_window_descriptor_bytes(w) + (1u << 20) + 65536);
+	dep_window_free(w);
+	dep_writer_discard(writer);
 	scratch_remove(dir);
 }
 
@@ -563,6 +613,7 @@ int main(void)
 		cmocka_unit_test(killed),
 		cmocka_unit_test(unfinished),
 		cmocka_unit_test(in_use),
+		cmocka_unit_test(log_is_bounded),
 		cmocka_unit_test(store_fails),
 		cmocka_unit_test(too_many_descriptions),
 		cmocka_unit_test(damaged),
