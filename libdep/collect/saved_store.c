@@ -49,35 +49,31 @@ static int put_descriptors(struct dep_writer *w, const struct dep_batches *b)
 }
 
 /* True if only this chunk is lost: its file is damaged, or was changed. */
-static bool is_one_chunk(const struct dep_kept_chunk *k, int err)
+static bool is_one_chunk(int err)
 {
-	return k->file && (err == -EBADMSG || err == -EIO || err == -EINVAL);
+	return err == -EBADMSG || err == -EIO || err == -EINVAL;
 }
 
-static int put_chunk(struct dep_writer *w, const struct dep_kept_chunk *k,
-		     struct dep_body_buffer *b)
-{
-	const u8 *body;
-	int err = dep_kept_body(k, b, &body);
-
-	return err ? err : dep_writer_segment(w, k->thread, &k->chunk, body);
-}
-
-/* Store the chunks, and drop each as soon as it is stored. @lost: bytes that were not stored. */
+/* Store the chunks, and drop each as soon as it is stored. @lost: bytes that were not read. */
 static int put_chunks(struct dep_saved *s, struct dep_writer *w, u64 *stored, u64 *lost)
 {
 	struct dep_body_buffer b = { 0 };
 	struct dep_kept_chunk *k;
+	const u8 *body;
 	size_t i;
 	int err = 0;
 
 	*stored = *lost = 0;
 	for (i = 0; i < s->nchunks && !err; i++) {
 		k = s->chunk[i];
-		err = put_chunk(w, k, &b);
-		*(err ? lost : stored) += k->chunk.fill;
-		if (err && is_one_chunk(k, err))
+		err = dep_kept_body(k, &b, &body);
+		if (err && is_one_chunk(err)) {
+			*lost += k->chunk.fill;
 			err = 0;
+		} else if (!err) {
+			err = dep_writer_segment(w, k->thread, &k->chunk, body);
+			*stored += err ? 0 : k->chunk.fill;
+		}
 		s->chunk[i] = NULL;
 		dep_kept_put(k);
 	}
