@@ -10,6 +10,7 @@
 
 #include "libdep/collect/module_session.h"
 #include "libdep/format/file/remove.h"
+#include "libdep/format/write/store_dir.h"
 #include "libdep/format/write/store_writer.h"
 #include "session.h"
 #include "teardown.h"
@@ -308,10 +309,15 @@ static void note_store(struct session *s)
 /* Remove the empty store of a session that could not be created. */
 static void drop_store(struct session *s, struct dep_writer *writer)
 {
+	struct dep_store_dir made;
+	int err;
+
 	if (!writer)
 		return;
+	err = dep_writer_dir(writer, &made);
 	dep_writer_discard(writer);
-	dep_store_remove(s->store);
+	if (!err)
+		dep_store_remove_open(made.dirfd, s->store);
 }
 
 int session_begin(struct depd *d, const struct session_config *w, struct session **out, char *why)

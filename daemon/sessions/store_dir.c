@@ -64,21 +64,34 @@ static bool looks_like_it(int fd, const struct stat *st, const struct session *s
 	       !dep_store_in_use(s->store);
 }
 
-bool made_is_store(const struct session *s)
+/* Open s->store.  Return: -1 if it is not the directory that session_begin() created. */
+static int open_made(const struct session *s)
 {
-	bool is = false;
 	struct stat st;
+	bool is;
 	int fd;
 
 	if (!*s->store)
-		return false;
+		return -1;
 	fd = open(s->store, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd >= 0 && !fstat(fd, &st))
-		is = s->store_ino ? st.st_ino == s->store_ino && st.st_dev == s->store_dev :
-		     looks_like_it(fd, &st, s);
+	if (fd < 0)
+		return -1;
+	is = !fstat(fd, &st) &&
+	     (s->store_ino ? st.st_ino == s->store_ino && st.st_dev == s->store_dev :
+	      looks_like_it(fd, &st, s));
+	if (is)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+bool made_is_store(const struct session *s)
+{
+	int fd = open_made(s);
+
 	if (fd >= 0)
 		close(fd);
-	return is;
+	return fd >= 0;
 }
 
 bool made_in_use(const struct session *s)
@@ -91,8 +104,9 @@ bool made_in_use(const struct session *s)
 
 void made_remove(struct session *s)
 {
-	if (!made_is_store(s))
-		return;
-	if (dep_store_remove(s->store))
+	int fd = open_made(s);
+
+	/* By its descriptor: another directory may get its name at any time. */
+	if (fd >= 0 && dep_store_remove_open(fd, s->store))
 		log_msg(LOG_WARNING, s->id, "%s", dep_error());
 }

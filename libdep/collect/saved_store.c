@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "libdep/format/file/error.h"
 #include "libdep/format/file/remove.h"
+#include "libdep/format/write/store_dir.h"
 #include "libdep/format/write/store_writer.h"
 #include "saved_store.h"
 
@@ -114,6 +116,7 @@ static int put_all(struct dep_saved *s, struct dep_writer *w, struct dep_ending 
 int dep_saved_store(struct dep_saved *s, const struct dep_save *save, struct dep_ending *ending,
 		    struct dep_save_result *r)
 {
+	struct dep_store_dir made = { .dirfd = -1 };
 	struct dep_writer *w;
 	int err, ret;
 
@@ -122,7 +125,10 @@ int dep_saved_store(struct dep_saved *s, const struct dep_save *save, struct dep
 	err = dep_writer_create(&w, save->dir, save->meta, save->level);
 	if (err)
 		return err;
-	err = put_all(s, w, ending, r);
+	/* By its descriptor: another directory may get its name at any time. */
+	err = dep_writer_dir(w, &made);
+	if (!err)
+		err = put_all(s, w, ending, r);
 	r->stored_bytes = dep_writer_bytes(w);
 	if (err) {
 		snprintf(r->error, sizeof(r->error), "%s", dep_error());
@@ -132,7 +138,9 @@ int dep_saved_store(struct dep_saved *s, const struct dep_save *save, struct dep
 		/* 1: the store lacks a part that can be made again. */
 		err = ret < 0 ? ret : 0;
 	}
-	if (err)
-		dep_store_remove(save->dir);
+	if (err && made.dirfd >= 0)
+		dep_store_remove_open(made.dirfd, save->dir);
+	else if (made.dirfd >= 0)
+		close(made.dirfd);
 	return err;
 }

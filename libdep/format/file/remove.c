@@ -11,14 +11,23 @@
 int dep_store_remove(const char *dir)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+	return fd < 0 ? dep_fail(-errno, "cannot open %s", dir) : dep_store_remove_open(fd, dir);
+}
+
+int dep_store_remove_open(int fd, const char *dir)
+{
+	DIR *d = fdopendir(fd);
 	struct dirent *e;
+	int err;
 
 	if (!d) {
-		if (fd >= 0)
-			close(fd);
-		return dep_fail(-errno, "cannot open %s", dir);
+		err = dep_fail(-errno, "cannot open %s", dir);
+		close(fd);
+		return err;
 	}
+	/* The descriptor can be a copy of one that was read. */
+	rewinddir(d);
 	while ((e = readdir(d)))
 		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
 			unlinkat(fd, e->d_name, 0);

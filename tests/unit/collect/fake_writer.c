@@ -294,8 +294,9 @@ int dep_writer_segment(struct dep_writer *w, uint32_t thread, const struct adept
 	return -ENOSYS;
 }
 
-int dep_store_remove(const char *dir)
+int dep_store_remove_open(int fd, const char *dir)
 {
+	(void)fd;
 	(void)dir;
 	return -ENOSYS;
 }

@@ -88,6 +88,7 @@ void power_cuts_after_failed_syncs(void **state);
 void access_rights(void **state);
 void group_rights(void **state);
 void names_at_creation(void **state);
+void name_at_removal(void **state);
 void names_while_recording(void **state);
 void names_at_close(void **state);
 void names_at_resume(void **state);

@@ -391,6 +391,7 @@ int main(void)
 		cmocka_unit_test(access_rights),
 		cmocka_unit_test(group_rights),
 		cmocka_unit_test(names_at_creation),
+		cmocka_unit_test(name_at_removal),
 		cmocka_unit_test(names_while_recording),
 		cmocka_unit_test(names_at_close),
 		cmocka_unit_test(names_at_resume),

@@ -6,6 +6,7 @@
  * daemon: it must neither follow, nor wait, nor change what is elsewhere.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -231,6 +232,29 @@ void names_at_creation(void **state)
 		remove_all(base, "x.dep");
 	}
 	alarm(0);
+}
+
+/* Another directory gets the name of a store that is being removed: its files stay. */
+void name_at_removal(void **state)
+{
+	char dir[128], other[160], file[160];
+	int fd;
+
+	(void)state;
+	scratch_name(dir, sizeof(dir));
+	snprintf(other, sizeof(other), "%s.other", dir);
+	snprintf(file, sizeof(file), "%s/fragments", dir);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	fd = open(dir, O_RDONLY | O_DIRECTORY);
+	assert_true(fd >= 0);
+	close(openat(fd, "fragments", O_CREAT | O_WRONLY, 0600));
+	assert_int_equal(rename(dir, other), 0);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	close(open(file, O_CREAT | O_WRONLY, 0600));
+	assert_true(dep_store_remove_open(fd, dir) < 0);
+	assert_int_equal(access(file, F_OK), 0);
+	assert_int_equal(rmdir(other), 0);
+	assert_int_equal(dep_store_remove(dir), 0);
 }
 
 /* Names that are exchanged for something else while the writer has the files open. */

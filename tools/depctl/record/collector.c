@@ -21,6 +21,7 @@
 #include "libdep/collect/exec_ops.h"
 #include "libdep/collect/module_session.h"
 #include "libdep/format/file/remove.h"
+#include "libdep/format/write/store_dir.h"
 #include "libdep/format/write/store_writer.h"
 #include "tools/depctl/depctl.h"
 #include "perf_events.h"
@@ -41,6 +42,7 @@ struct record {
 	const char *no_module;	/* why --transport=auto does not use the module, or NULL */
 	struct dep_ending ending;
 	bool made;		/* the store was created */
+	struct dep_store_dir store;	/* .dirfd -1: it was not made */
 	bool removed;		/* the store is to be removed: --keep-if */
 	bool native;		/* the command runs unrecorded */
 	bool privileged;	/* the command runs unrecorded because it has privileges */
@@ -86,6 +88,8 @@ static int make_store(struct record *r)
 	level = r->o.level ? r->o.level : r->o.temporary ? DEP_LEVEL_QUICK : 0;
 	ret = dep_writer_create(&r->writer, r->dir, &r->meta, level);
 	r->made = !ret;
+	if (!ret)
+		ret = dep_writer_dir(r->writer, &r->store);
 	if (ret == -EEXIST)
 		warn("%s exists already; choose another name with -o, or remove it", r->dir);
 	else if (ret)
@@ -432,8 +436,8 @@ static void clean_up(struct record *r, int ret)
 	 * Remove the store if the command never ran, if --keep-if says so, or if it is temporary
 	 * and depctl is gone.
 	 */
-	if (r->made && (ret > 0 || (r->alone && r->o.temporary)))
-		dep_store_remove(r->dir);
+	if (r->store.dirfd >= 0 && (ret > 0 || (r->alone && r->o.temporary)))
+		dep_store_remove_open(r->store.dirfd, r->dir);
 	dep_session_destroy(&r->session);
 }
 
@@ -489,6 +493,7 @@ void collector_main(const struct record_options *o, const char *dir, int sock)
 	r->dir = dir;
 	r->sock = sock;
 	r->session.fd = -1;
+	r->store.dirfd = -1;
 	r->status = -1;
 	ret = collect(r);
 	clean_up(r, ret);
