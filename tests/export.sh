@@ -194,6 +194,13 @@ is "a directory that does not exist" "$?" 1
 is "permissions are those of other new files" "$(stat -c %a modes)" 640
 (umask 022 && "$DEPCTL" export folded plain.dep -o modes)
 is "permissions of a file that is replaced are kept" "$(stat -c %a modes)" 640
+if [ "$(id -u)" = 0 ]; then
+	chown nobody modes && chmod 666 modes
+	(umask 022 && "$DEPCTL" export folded plain.dep -o modes)
+	is "those of another user's file are not" "$(stat -c '%U %a' modes)" "root 644"
+else
+	skip "another user's file is replaced by root only"
+fi
 (trap '' XFSZ && ulimit -f 1 && "$DEPCTL" export callgrind plain.dep -o target) 2>err
 is "a file that cannot be written stays as it was" "$? $(sum target)" "1 $total"
 is "no temporary file is left" "$(ls -A | grep -c '^\.')" 0

@@ -60,7 +60,9 @@ int save_begin(struct save *s, const char *path)
 			return s->fd < 0 ? cannot(path) : 0;
 		}
 		s->path = realpath(path, NULL);
-		mode = st.st_mode & 0777;
+		/* By those of another user's file, that user could read and change the new one. */
+		if (st.st_uid == geteuid())
+			mode = st.st_mode & 0777;
 	} else if (!lstat(path, &st)) {
 		warn("cannot write %s: it is a symbolic link to a file that does not exist", path);
 		return 1;
