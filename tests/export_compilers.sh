@@ -70,6 +70,16 @@ if have clang && have llvm-symbolizer; then
 	prints "llvm-profdata: calls by pointer" "6: 1000, calls: add:750 mul:250"
 	prints "llvm-profdata: inlined calls" "5: inlined callee: twice: "
 
+	# Names that would be numbers, or begin another kind of profile
+	for change in twice/2wice 'work/[ork'; do
+		LC_ALL=C sed "s/\\b$change/g" clang >odd && chmod +x odd && rm -rf odd.dep
+		passes "$change: record" "$DEPCTL" record -q --no-aslr -o odd.dep -- ./odd
+		export_to llvm-sample odd odd.prof
+		is "$change: the name is left out" "$(grep -Fc "${change#*/}" odd.prof)" 0
+		is "$change: others are not" "$(grep -c '^one_line:' odd.prof)" 1
+		passes "$change: llvm-profdata" llvm-profdata merge --sample odd.prof -o odd.binary
+	done
+
 	passes "clang with the profile" $clang -ffunction-sections -Rpass=pgo-icall-prom \
 		-fprofile-sample-use=clang.prof -c -o with.o compiled.c
 	prints "clang calls add() without the pointer" \

@@ -58,10 +58,13 @@ static struct source_at place_of(const struct source_maker *m, const struct dep_
 
 /* ---- names ---- */
 
-/* Lists of names are separated by white space, and numbers by colons. */
+/*
+ * Lists of names are separated by white space, and numbers by colons.  A line that begins with a
+ * sign has another meaning than a function's, and a number is that of a count.
+ */
 static bool is_linker_name(const char *s)
 {
-	if (!*s || *s == '!' || *s == '#')
+	if (!*s || strchr("!#[0123456789", *s))
 		return false;
 	for (; *s; s++)
 		if ((unsigned char)*s <= ' ' || *s == ':' || *s == 0x7f)
@@ -84,8 +87,7 @@ static size_t without_suffix(const char *name)
 	return strlen(name);
 }
 
-/* Set *@number to that of the name, or SOURCE_NONE if no linker can have it. */
-static int number_name(struct source_maker *m, const char *symbol, const char *plain,
+static int find_number(struct source_maker *m, const char *symbol, const char *plain,
 		       uint32_t *number)
 {
 	const char *name = symbol, *part;
@@ -105,6 +107,33 @@ static int number_name(struct source_maker *m, const char *symbol, const char *p
 	*number = number_of(&m->s->names, text, strlen(text) + 1);
 	free(text);
 	return *number == NUMBERING_FULL ? -ENOMEM : 0;
+}
+
+/*
+ * Set *@number to that of the name, or SOURCE_NONE if no linker can have it.  A name can be as long
+ * as a file, and each instruction asks for some; so the last ones are found by their addresses,
+ * which stay valid.
+ */
+static int number_name(struct source_maker *m, const char *symbol, const char *plain,
+		       uint32_t *number)
+{
+	uintptr_t key = (uintptr_t)symbol * 31 + (uintptr_t)plain;
+	struct source_known *k = &m->known[key % SOURCE_KNOWN];
+	int err;
+
+	if (!symbol && !plain) {
+		*number = SOURCE_NONE;
+		return 0;
+	}
+	if (k->symbol != symbol || k->plain != plain) {
+		*k = (struct source_known){ 0 };
+		err = find_number(m, symbol, plain, number);
+		if (err)
+			return err;
+		*k = (struct source_known){ symbol, plain, *number };
+	}
+	*number = k->number;
+	return 0;
 }
 
 int source_name_of(struct source_maker *m, uint32_t i, uint32_t *name)

@@ -20,6 +20,14 @@ struct source_row {
 	uint64_t count;
 };
 
+#define SOURCE_KNOWN	251u
+
+/** struct source_known - the number of a name, by the addresses of its texts */
+struct source_known {
+	const char *symbol, *plain;	/* as in struct dep_place; both NULL: none */
+	uint32_t number;
+};
+
 /** struct source_maker - a profile under construction */
 struct source_maker {
 	struct export *x;
@@ -33,6 +41,7 @@ struct source_maker {
 	struct source_row *row;
 	size_t nrows, rows_room;
 	size_t targets_room;
+	struct source_known known[SOURCE_KNOWN];	/* names that were used last */
 	bool *located;		/* by function of struct functions: it has a line */
 };
 
