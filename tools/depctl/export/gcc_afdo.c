@@ -50,25 +50,30 @@ static size_t name_size(const char *name)
 	return (strlen(name) + 4) & ~(size_t)3;
 }
 
-static void put_names(struct afdo *a)
+static size_t names_words(const struct source_profile *s)
 {
-	const struct source_profile *s = &a->s;
-	size_t i, k, size, words = 1;
-	const char *name;
+	size_t i, words = 1;
 
 	for (i = 0; i < s->names.n; i++)
 		words += 1 + name_size(source_name(s, (uint32_t)i)) / 4;
+	return words;
+}
+
+static void put_names(struct afdo *a)
+{
+	const struct source_profile *s = &a->s;
+	const char *name;
+	size_t i, length;
+
 	put_word(a, TAG_NAMES);
-	put_word(a, (uint32_t)words);
+	put_word(a, (uint32_t)names_words(s));
 	put_word(a, s->names.n);
 	for (i = 0; i < s->names.n; i++) {
 		name = source_name(s, (uint32_t)i);
-		size = name_size(name);
-		put_word(a, (uint32_t)size);
-		for (k = 0; k < size; k++) {
-			out_reserve(&a->x->out);
-			put_char(&a->x->out, k < strlen(name) ? name[k] : 0);
-		}
+		length = strlen(name);
+		put_word(a, (uint32_t)name_size(name));
+		out_bytes(&a->x->out, name, length);
+		out_bytes(&a->x->out, "\0\0\0", name_size(name) - length);
 	}
 }
 
@@ -123,15 +128,19 @@ static void put_function(struct afdo *a, uint32_t i)
 	}
 }
 
+static size_t functions_words(const struct source_profile *s)
+{
+	return 1 + 2 * s->nouter + 3 * (size_t)s->nfunctions + (s->nfunctions - s->nouter) +
+	       4 * s->nlines + 5 * s->ntargets;
+}
+
 static void put_functions(struct afdo *a)
 {
 	const struct source_profile *s = &a->s;
-	size_t i, words;
+	size_t i;
 
-	words = 1 + 2 * s->nouter + 3 * (size_t)s->nfunctions + (s->nfunctions - s->nouter) +
-		4 * s->nlines + 5 * s->ntargets;
 	put_word(a, TAG_FUNCTIONS);
-	put_word(a, (uint32_t)words);
+	put_word(a, (uint32_t)functions_words(s));
 	put_word(a, (uint32_t)s->nouter);
 	for (i = 0; i < s->nouter; i++) {
 		put_counter(a, s->function[s->outer[i]].head);
@@ -145,6 +154,11 @@ int export_gcc_afdo(struct export *x)
 
 	if (source_profile_make(&a.s, x, SOURCE_GCC))
 		return 1;
+	if (names_words(&a.s) > UINT32_MAX || functions_words(&a.s) > UINT32_MAX) {
+		warn("%s has more functions and lines than gcc-afdo can have", x->path);
+		source_profile_free(&a.s);
+		return 1;
+	}
 	put_word(&a, MAGIC);
 	put_word(&a, VERSION);
 	put_word(&a, 0);
