@@ -116,10 +116,10 @@ const char *human_size(uint64_t n, char *buf);
 /** open_store() - open a store; if that fails, print a message and return NULL */
 struct dep_store *open_store(const char *dir);
 
-/** process_of() - find a process by its serial; NULL: there is none */
+/** process_of() - find a process by its serial; NULL: there is none.  For one thread at a time */
 const struct dep_process *process_of(struct dep_store *s, uint32_t serial);
 
-/** thread_of() - find a thread by its serial; NULL: there is none */
+/** thread_of() - find a thread by its serial; NULL: there is none.  For one thread at a time */
 const struct dep_thread *thread_of(struct dep_store *s, uint32_t serial);
 
 /** is_lossy() - true if any part of the execution was not recorded, for whatever reason */

@@ -216,33 +216,38 @@ struct dep_store *open_store(const char *dir)
 	return s;
 }
 
+/*
+ * Callers ask for threads and processes mostly in the order of the table, so both searches begin
+ * where the last one ended.  That is an index: the table of a growing store is reallocated.
+ */
 const struct dep_process *process_of(struct dep_store *s, uint32_t serial)
 {
-	static size_t last;	/* an index, as in thread_of() */
+	static size_t last;
 	const struct dep_process *p;
-	size_t i, n = dep_store_processes(s, &p);
+	size_t n = dep_store_processes(s, &p), at = last < n ? last : 0, i;
 
-	if (last < n && p[last].serial == serial)
-		return &p[last];
-	for (i = 0; i < n && p[i].serial != serial; i++)
-		;
-	last = i;
-	return i < n ? &p[i] : NULL;
+	for (i = 0; i < n; i++, at = at + 1 < n ? at + 1 : 0) {
+		if (p[at].serial != serial)
+			continue;
+		last = at;
+		return &p[at];
+	}
+	return NULL;
 }
 
 const struct dep_thread *thread_of(struct dep_store *s, uint32_t serial)
 {
 	static size_t last;
 	const struct dep_thread *t;
-	size_t i, n = dep_store_threads(s, &t);
+	size_t n = dep_store_threads(s, &t), at = last < n ? last : 0, i;
 
-	/* Cache an index, not a pointer: the table of a growing store is reallocated. */
-	if (last < n && t[last].serial == serial)
-		return &t[last];
-	for (i = 0; i < n && t[i].serial != serial; i++)
-		;
-	last = i;
-	return i < n ? &t[i] : NULL;
+	for (i = 0; i < n; i++, at = at + 1 < n ? at + 1 : 0) {
+		if (t[at].serial != serial)
+			continue;
+		last = at;
+		return &t[at];
+	}
+	return NULL;
 }
 
 bool is_lossy(struct dep_store *s)
