@@ -235,7 +235,6 @@ static void random_times(void **state)
 	}
 }
 
-/* The tree does not grow with depth. */
 /* A store can name any times: a thread that ran until the end of time, and one after it. */
 static void largest_times(void **state)
 {
@@ -253,6 +252,7 @@ static void largest_times(void **state)
 	cJSON_Delete(data);
 }
 
+/* The tree does not grow with depth. */
 static void depth(void **state)
 {
 	cJSON *data;
