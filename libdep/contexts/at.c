@@ -198,6 +198,17 @@ static int make_stack(const struct dep_walk *w, u32 ctx, size_t limit, struct de
 	return 0;
 }
 
+/* Number of contexts with positions, which are sorted by context. */
+static size_t count_contexts(const struct dep_walk *w)
+{
+	const struct dep_wanted *x = w->wanted;
+	size_t n = 0, i;
+
+	for (i = 0; i < w->nwanted && x[i].set; i++)
+		n += !i || x[i].ctx != x[i - 1].ctx;
+	return n;
+}
+
 /*
  * Positions in the same context share its stack.  Of the memory for frames, each stack may use its
  * part of what those before it left.  Contexts are sorted by number, so deep ones come late.
@@ -206,16 +217,17 @@ static int take_stacks(struct dep_walk *w, struct dep_call_stacks *s)
 {
 	const struct dep_wanted *x, *before = NULL;
 	size_t i, left = w->max_frames * sizeof(struct dep_activation) /
-			 sizeof(struct dep_call_frame), limit;
+			 sizeof(struct dep_call_frame), limit, nstacks;
 	int err;
 
 	qsort(w->wanted, w->nwanted, sizeof(*w->wanted), order_by_context);
+	nstacks = count_contexts(w);
 	for (i = 0; i < w->nwanted && w->wanted[i].set; i++) {
 		x = w->wanted + i;
 		if (before && before->ctx == x->ctx) {
 			s->stack[x->index] = s->stack[before->index];
 		} else {
-			limit = left / (w->nwanted - i) + MIN_FRAMES;
+			limit = left / (nstacks - s->nown) + MIN_FRAMES;
 			err = make_stack(w, x->ctx, limit, s->stack + x->index);
 			if (err)
 				return err;

@@ -285,6 +285,43 @@ static void stacks_at_positions(void **state)
 	fold_store_close(&f);
 }
 
+#define DEEP_SEGMENTS	10u
+#define DEEP_CALLS	100u		/* in each of them */
+
+/* Positions in the same context share one stack, so they do not share the memory for it. */
+static void deep_stack_at_many_positions(void **state)
+{
+	const struct dep_contexts_at_options options = { .memory = 1 << 20 };
+	/* What the last call of a segment calls does not follow. */
+	const u32 depth = (DEEP_SEGMENTS - 1) * (DEEP_CALLS - 1) + DEEP_CALLS / 2;
+	struct fold_chunk c[DEEP_SEGMENTS];
+	struct dep_position at[200];
+	struct dep_call_stacks *out;
+	struct fold_store f;
+	size_t n = sizeof(at) / sizeof(*at), i, k;
+
+	(void)state;
+	for (i = 0; i < DEEP_SEGMENTS; i++) {
+		c[i] = chunk(0x8000 - i * DEEP_CALLS * 8);
+		c[i].seq = i;
+		for (k = 0; k < DEEP_CALLS; k++)
+			run(&c[i], RECURSIVE);
+	}
+	dep_contexts_free(contexts_of(&f, c, DEEP_SEGMENTS, 0));
+	for (i = 0; i < n; i++)
+		at[i] = (struct dep_position){
+			.segment = DEEP_SEGMENTS - 1, .branches = DEEP_CALLS / 2,
+		};
+	if (dep_contexts_at(f.s, f.code, at, n, &options, &out))
+		fail_msg("%s", dep_error());
+	for (i = 0; i < n; i++) {
+		assert_int_equal(out->stack[i].n, depth);
+		assert_ptr_equal(out->stack[i].frame, out->stack[0].frame);
+	}
+	dep_call_stacks_free(out);
+	fold_store_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -294,6 +331,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(no_stack, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(segments_not_selected, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(stacks_at_positions, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(deep_stack_at_many_positions, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
