@@ -11,6 +11,9 @@
 
 /* ---- what children go on from ---- */
 
+/* Part of the memory for frames that those of children may take until the children begin. */
+#define FORKED_PART	2
+
 /* The queue of children of thread @parent with @pid, or the free place for it. */
 static struct dep_forked_queue *queue_of(const struct dep_walk *w, u32 parent, u32 pid)
 {
@@ -88,14 +91,18 @@ static int take_fork(struct dep_walk *w, const struct adept_ev_fork *ev)
 	/* Beyond this limit, children begin as threads do whose creator is not known. */
 	if (!w->begun || w->nforked >= w->max_frames)
 		return 0;
-	/* A child with its own stack needs no frames. */
-	if (!(ev->flags & CLONE_THREAD) && w->nframes_all + w->at->n <= w->max_frames) {
+	/* A child with its own stack needs no frames.  Others may not be in the recording. */
+	f.cut = !(ev->flags & CLONE_THREAD) &&
+		(w->nframes_all + w->at->n > w->max_frames ||
+		 w->nframes_forked + w->at->n > w->max_frames / FORKED_PART);
+	if (!(ev->flags & CLONE_THREAD) && !f.cut) {
 		f.frame = malloc(w->at->n * sizeof(*f.frame));
 		if (!f.frame)
 			return -ENOMEM;
 		memcpy(f.frame, w->at->frame, w->at->n * sizeof(*f.frame));
 		f.nframes = (u32)w->at->n;
 		w->nframes_all += f.nframes;
+		w->nframes_forked += f.nframes;
 	}
 	if (!add_forked(w, &f))
 		return 0;
@@ -106,6 +113,7 @@ static int take_fork(struct dep_walk *w, const struct adept_ev_fork *ev)
 static void forget_frames(struct dep_walk *w, struct dep_forked *f)
 {
 	w->nframes_all -= f->nframes;
+	w->nframes_forked -= f->nframes;
 	free(f->frame);
 	f->frame = NULL;
 	f->nframes = 0;
@@ -167,7 +175,9 @@ static bool lacks_creator(const struct dep_walk *w, const struct dep_forked *f)
 {
 	const struct dep_thread *parent;
 
-	if (f || !w->thread->parent)
+	if (f)
+		return f->cut && (!f->rsp || f->rsp == w->rsp);
+	if (!w->thread->parent)
 		return false;
 	parent = dep_table_find(&w->store->model.threads, sizeof(*parent), w->thread->parent);
 	/* Stacks at positions end with the thread, and its creator was not looked at. */

@@ -90,6 +90,7 @@ struct dep_forked {
 	u32 nframes;		/* 0: a thread with its own stack */
 	u32 next;
 	bool taken;
+	bool cut;		/* there was no memory for the frames */
 	struct dep_activation *frame;
 };
 
@@ -158,6 +159,7 @@ struct dep_walk {
 	struct dep_step_to *cache;
 	u32 generation;		/* transitions in @cache with another one are not valid */
 	size_t max_frames, nframes_all;	/* limit, and number in all strands and forks */
+	size_t nframes_forked;		/* of these, in forks */
 
 	u64 unknown_returns, recovered, dropped_frames;
 	u64 unread;		/* segments that could not be recovered as a whole */

@@ -35,11 +35,25 @@ void fold_context(struct fold_chunk *c, u64 pc)
 	put(c, ADEPT_EV_CONTEXT, &ev, sizeof(ev));
 }
 
+void fold_start(struct fold_chunk *c)
+{
+	struct adept_ev_start ev = { 0 };
+
+	put(c, ADEPT_EV_THREAD_START, &ev, sizeof(ev));
+}
+
+void fold_fork(struct fold_chunk *c, u32 pid)
+{
+	struct adept_ev_fork ev = { .pid = pid };
+
+	put(c, ADEPT_EV_FORK, &ev, sizeof(ev));
+}
+
 void fold_store_begin(struct fold_store *f, const void *desc, size_t size)
 {
 	struct dep_meta meta = { .cwd = "/" };
 	struct dep_process p = { .serial = 1, .pid = 100, .start_ns = 1, .exe = "/bin/prog" };
-	struct dep_process child = { .serial = 2, .pid = 101, .parent = 1,
+	struct dep_process child = { .serial = 2, .pid = FOLD_CHILD, .parent = 1,
 				     .cause = ADEPT_BY_FORK, .start_ns = 2 };
 	struct dep_thread t = { .tid = 100, .start_ns = 2 };
 
@@ -50,6 +64,10 @@ void fold_store_begin(struct fold_store *f, const void *desc, size_t size)
 	assert_int_equal(dep_writer_process(f->w, &child), 0);
 	for (t.serial = 1; t.serial <= 3; t.serial++) {
 		t.process = t.serial < 3 ? 1 : 2;
+		if (t.serial == 3) {
+			t.tid = FOLD_CHILD;
+			t.parent = 1;
+		}
 		assert_int_equal(dep_writer_thread(f->w, &t), 0);
 	}
 	if (dep_writer_descriptors(f->w, 1, desc, size))

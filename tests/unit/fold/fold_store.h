@@ -22,6 +22,7 @@
 #include "tests/unit/lib/stream.h"
 
 #define WORDS 128
+#define FOLD_CHILD 101		/* pid of the second process, which the first one has forked */
 
 /** struct fold_chunk - a chunk of a thread, with records that have no values */
 struct fold_chunk {
@@ -37,6 +38,8 @@ void fold_exit(struct fold_chunk *c, u32 id);
 void fold_partial(struct fold_chunk *c, u32 frag, u32 ninsns);
 void fold_signal(struct fold_chunk *c, u64 pc);
 void fold_context(struct fold_chunk *c, u64 pc);
+void fold_start(struct fold_chunk *c);
+void fold_fork(struct fold_chunk *c, u32 pid);
 
 /** struct fold_store - an open store, what its fragments mean, and the last profile */
 struct fold_store {

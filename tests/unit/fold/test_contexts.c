@@ -205,6 +205,58 @@ static void no_stack(void **state)
 	fold_store_close(&f);
 }
 
+/* The context of thread 3, which was forked after @forks children that are not recorded. */
+static struct dep_context child_of(size_t forks, struct dep_contexts **out)
+{
+	const struct dep_contexts_options options = { .memory = 4096 };
+	struct fold_chunk c = chunk(0x8000), child = chunk(0x8000 - 3 * 8);
+	struct dep_context found = { 0 };
+	struct fold_store f;
+	size_t i;
+
+	/* 4096 bytes are enough for 32 frames: 5 in the stack now, 10 more behind the forks. */
+	for (i = 0; i < 3; i++)
+		run(&c, RECURSIVE);
+	for (i = 0; i < forks; i++)
+		fold_fork(&c, 1000);
+	fold_fork(&c, FOLD_CHILD);
+	for (i = 0; i < 10; i++)
+		run(&c, RECURSIVE);
+	fold_start(&child);
+	run(&child, OTHER);
+	fold_store_begin(&f, s.desc, s.desc_size);
+	fold_store_segment(&f, 1, &c);
+	fold_store_segment(&f, 3, &child);
+	fold_store_open(&f);
+	if (dep_contexts_make(f.s, f.code, &options, out))
+		fail_msg("%s", dep_error());
+	for (i = 1; i < (*out)->ncontexts; i++)
+		if ((*out)->context[i].process == 2 && (*out)->context[i].insns)
+			found = (*out)->context[i];
+	fold_store_close(&f);
+	return found;
+}
+
+/* Children that never begin do not take the memory that the stack of their parent needs. */
+static void unrecorded_children(void **state)
+{
+	struct dep_context child;
+	struct dep_contexts *out;
+
+	(void)state;
+	child = child_of(0, &out);
+	assert_int_equal(out->not_counted, 0);
+	assert_int_equal(child.kind, DEP_CONTEXT_CALL);
+	assert_int_equal(child.incomplete, 0);
+	dep_contexts_free(out);
+	child = child_of(4, &out);
+	assert_int_equal(out->not_counted, 0);
+	/* A child that comes too late lacks its parent's callers, and says so. */
+	assert_int_equal(child.kind, DEP_CONTEXT_THREAD);
+	assert_int_equal(child.incomplete, 1);
+	dep_contexts_free(out);
+}
+
 /* Behind segments that are not selected a thread begins anew. */
 static void segments_not_selected(void **state)
 {
@@ -329,6 +381,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(change_of_stacks, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(full_tree, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(no_stack, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(unrecorded_children, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(segments_not_selected, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(stacks_at_positions, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(deep_stack_at_many_positions, set_up, tear_down),
