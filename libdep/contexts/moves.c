@@ -313,7 +313,8 @@ static int entries_exits(void *part, const u32 *exit, size_t n, u64 next_pc)
 		add_entry(e, m->exit + exit[i],
 			  m->code->fragment[m->code->exit[exit[i + 1]].fragment].pc);
 	}
-	if (leads[exit[i]])
+	/* 0: not known; it is not the address of a fragment without code. */
+	if (leads[exit[i]] && next_pc)
 		add_entry(e, m->exit + exit[i], next_pc);
 	return 0;
 }
