@@ -28,11 +28,30 @@ void fold_signal(struct fold_chunk *c, u64 pc)
 	put(c, ADEPT_EV_SIGNAL, &ev, sizeof(ev));
 }
 
-void fold_context(struct fold_chunk *c, u64 pc)
+void fold_registers(struct fold_chunk *c, u64 pc, u64 rsp)
 {
-	struct adept_ev_context ev = { .pc = pc };
+	struct adept_ev_context ev = { .pc = pc, .regs = { [X86_RSP] = rsp } };
 
 	put(c, ADEPT_EV_CONTEXT, &ev, sizeof(ev));
+}
+
+void fold_context(struct fold_chunk *c, u64 pc)
+{
+	fold_registers(c, pc, 0);
+}
+
+void fold_attach(struct fold_chunk *c)
+{
+	struct adept_ev_attach ev = { .tid = 100 };
+
+	put(c, ADEPT_EV_ATTACH, &ev, sizeof(ev));
+}
+
+void fold_stack(struct fold_chunk *c, u64 address, u32 size)
+{
+	struct adept_ev_stack ev = { .address = address, .size = size };
+
+	put(c, ADEPT_EV_STACK, &ev, sizeof(ev));
 }
 
 void fold_start(struct fold_chunk *c)

@@ -21,7 +21,7 @@
 #include "tests/unit/lib/scratch.h"
 #include "tests/unit/lib/stream.h"
 
-#define WORDS 128
+#define WORDS 512
 #define FOLD_CHILD 101		/* pid of the second process, which the first one has forked */
 
 /** struct fold_chunk - a chunk of a thread, with records that have no values */
@@ -38,6 +38,12 @@ void fold_exit(struct fold_chunk *c, u32 id);
 void fold_partial(struct fold_chunk *c, u32 frag, u32 ninsns);
 void fold_signal(struct fold_chunk *c, u64 pc);
 void fold_context(struct fold_chunk *c, u64 pc);
+/** fold_registers() - a context whose stack pointer is @rsp; the other registers are 0 */
+void fold_registers(struct fold_chunk *c, u64 pc, u64 rsp);
+/** fold_attach() - an attach, which fold_stack() and fold_registers() follow */
+void fold_attach(struct fold_chunk *c);
+/** fold_stack() - a piece of the stack at an attach, of zeros */
+void fold_stack(struct fold_chunk *c, u64 address, u32 size);
 void fold_start(struct fold_chunk *c);
 void fold_fork(struct fold_chunk *c, u32 pid);
 
