@@ -247,7 +247,8 @@ window_obj := $(patsubst %,$(B)/host/libdep/collect/%.o,window window_entries wi
 $(B)/tests/test_window: $(call unit_obj,test_window) $(window_obj)
 $(B)/tests/test_trim: $(call unit_obj,test_trim) $(window_obj)
 $(B)/tests/test_trigger_queue: $(call unit_obj,test_trigger_queue) \
-			     $(B)/host/libdep/collect/trigger_queue.o
+			     $(B)/host/libdep/collect/trigger_queue.o \
+			     $(B)/host/libdep/collect/kept_now.o
 $(B)/tests/test_window_disk: $(call unit_obj,test_window_disk stream stream_frag) $(B)/libdep.a
 # The files that store the window of a dead collector read manifests and need the real writer.
 collect_obj := $(call unit_obj,collect_fixture fake_engine fake_writer) \

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "snapshot.h"
+#include "libdep/collect/kept_now.h"
 #include "libdep/collect/trigger_queue.h"
 #include "daemon/base/log.h"
 #include "daemon/base/strbuf.h"
@@ -33,14 +33,6 @@ struct session_snapshot {
 	struct dep_kept newest_kept;
 	uint32_t stored;
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static int copy_argv(struct session_snapshot *n, const struct session_config *w)
 {
@@ -333,10 +325,7 @@ int snapshot_ask(struct session *s, const char *store, int *fd, const char **pat
 	*fd = pair[1];
 	*path = n->path;
 	n->asked = true;
-	n->kept = (struct dep_kept){
-		.reason = DEP_KEEP_ASKED, .at_ns = clock_ns(CLOCK_MONOTONIC),
-		.realtime_ns = clock_ns(CLOCK_REALTIME),
-	};
+	n->kept = dep_kept_now(DEP_KEEP_ASKED);
 	loop_timer_set(s->d->loop, &s->step, 0, 0);
 	return 0;
 }

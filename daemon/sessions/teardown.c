@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 
+#include "libdep/collect/kept_now.h"
 #include "libdep/format/file/ending.h"
 #include "snapshot.h"
 #include "teardown.h"
@@ -112,20 +112,8 @@ void session_teardown_adopted(struct session *s)
 /* Say why the newest part of the recording is stored, and let the collector store it. */
 static void store_last(struct session *s)
 {
-	struct timespec now;
-	struct dep_kept why = {
-		.reason = DEP_KEEP_ENDED, .at_ns = loop_now(),
-	};
+	const struct dep_kept why = dep_kept_ended(s->status);
 
-	if (!clock_gettime(CLOCK_REALTIME, &now))
-		why.realtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	if (s->status >= 0 && WIFEXITED(s->status)) {
-		why.reason = DEP_KEEP_EXIT;
-		why.value = (uint64_t)WEXITSTATUS(s->status);
-	} else if (s->status >= 0 && WIFSIGNALED(s->status)) {
-		why.reason = DEP_KEEP_SIGNAL;
-		why.value = (uint64_t)WTERMSIG(s->status);
-	}
 	dep_collector_why(s->collector, &why);
 	dep_collector_store_last(s->collector);
 }

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <string.h>
-#include <time.h>
 
+#include "kept_now.h"
 #include "trigger_queue.h"
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 void dep_trigger_put(struct dep_trigger_queue *q, const struct dep_kept *kept)
 {
+	const struct dep_kept now = dep_kept_now(kept->reason);
 	struct dep_kept *k;
 
 	if (q->n == DEP_TRIGGERS_WAITING || q->made >= q->most || q->n >= q->most - q->made) {
@@ -22,8 +15,8 @@ void dep_trigger_put(struct dep_trigger_queue *q, const struct dep_kept *kept)
 	}
 	k = &q->waiting[q->n++];
 	*k = *kept;
-	k->at_ns = clock_ns(CLOCK_MONOTONIC);
-	k->realtime_ns = clock_ns(CLOCK_REALTIME);
+	k->at_ns = now.at_ns;
+	k->realtime_ns = now.realtime_ns;
 }
 
 const struct dep_kept *dep_trigger_first(const struct dep_trigger_queue *q)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Triggers that wait for their snapshot: order, bounds, and what is counted as skipped. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,6 +11,7 @@
 #include <cmocka.h>
 
 #include "libdep/collect/keep_if.h"
+#include "libdep/collect/kept_now.h"
 #include "libdep/collect/trigger_queue.h"
 
 static void put(struct dep_trigger_queue *q, uint64_t value)
@@ -84,10 +86,22 @@ static void test_keep_if(void **state)
 	assert_true(dep_keep_if_met(DEP_KEEP_IF_CRASH, -1));
 }
 
+/* How a command has ended, as wait(2) says. */
+static void test_ended(void **state)
+{
+	(void)state;
+	assert_int_equal(dep_kept_ended(-1).reason, DEP_KEEP_ENDED);
+	assert_int_equal(dep_kept_ended(3 << 8).reason, DEP_KEEP_EXIT);
+	assert_int_equal(dep_kept_ended(3 << 8).value, 3);
+	assert_int_equal(dep_kept_ended(SIGSEGV | 0x80).reason, DEP_KEEP_SIGNAL);
+	assert_int_equal(dep_kept_ended(SIGSEGV | 0x80).value, SIGSEGV);
+	assert_true(dep_kept_ended(0).at_ns && dep_kept_ended(0).realtime_ns);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order), cmocka_unit_test(test_most),
+		cmocka_unit_test(test_order), cmocka_unit_test(test_most), cmocka_unit_test(test_ended),
 		cmocka_unit_test(test_keep_if),
 	};
 

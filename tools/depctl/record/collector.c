@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "libdep/collect/exec_ops.h"
+#include "libdep/collect/kept_now.h"
 #include "libdep/collect/module_session.h"
 #include "libdep/format/file/remove.h"
 #include "libdep/format/write/store_dir.h"
@@ -297,18 +298,8 @@ static int prepare(struct record *r)
 /* With --last: the reason why the store is kept. */
 static void give_reason(struct record *r)
 {
-	struct dep_kept why = {
-		.reason = DEP_KEEP_ENDED, .at_ns = clock_ns(CLOCK_MONOTONIC),
-		.realtime_ns = clock_ns(CLOCK_REALTIME),
-	};
+	const struct dep_kept why = dep_kept_ended(r->status);
 
-	if (r->status >= 0 && WIFEXITED(r->status)) {
-		why.reason = DEP_KEEP_EXIT;
-		why.value = (uint64_t)WEXITSTATUS(r->status);
-	} else if (r->status >= 0 && WIFSIGNALED(r->status)) {
-		why.reason = DEP_KEEP_SIGNAL;
-		why.value = (uint64_t)WTERMSIG(r->status);
-	}
 	dep_collector_why(r->collector, &why);
 }
 

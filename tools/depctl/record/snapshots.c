@@ -8,17 +8,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "libdep/collect/kept_now.h"
 #include "tools/depctl/depctl.h"
 #include "snapshots.h"
 
 #define LOOK_NS		5000000ull	/* time between two looks at the sockets */
 #define NAMES_MAX	1000000u
 
-static uint64_t clock_ns(clockid_t clock)
+static uint64_t now_ns(void)
 {
 	struct timespec t;
 
-	clock_gettime(clock, &t);
+	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
@@ -103,7 +104,7 @@ static bool hear(struct snapshots *s, uint32_t i)
 
 static void look_at_clients(struct snapshots *s)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = now_ns();
 	uint32_t i;
 
 	if (now - s->looked_ns < LOOK_NS)
@@ -176,10 +177,7 @@ static int begin(struct snapshots *s, const struct dep_kept *kept)
 
 static void serve_client(struct snapshots *s, int i)
 {
-	struct dep_kept kept = {
-		.reason = DEP_KEEP_ASKED, .at_ns = clock_ns(CLOCK_MONOTONIC),
-		.realtime_ns = clock_ns(CLOCK_REALTIME),
-	};
+	struct dep_kept kept = dep_kept_now(DEP_KEEP_ASKED);
 	const char *dir = s->client[i].request.dir;
 	int fd = s->client[i].fd, err = 0;
 
