@@ -182,7 +182,7 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	vector_clock predict ring_core loop request control metrics client fdstore rundir \
 	sd_notify policy tracer word_set filter filter_functions filter_executions \
 	filtered_program jit branch_table delta verdict durable access account link budget \
-	descriptor attach_facts fold fold_random contexts page trigger_queue export_samples \
+	descriptor attach_facts fold fold_random contexts callers page trigger_queue export_samples \
 	index
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
@@ -237,6 +237,7 @@ $(B)/tests/test_fold: $(call unit_obj,test_fold fold_store stream stream_frag) $
 $(B)/tests/test_fold_random: $(call unit_obj,test_fold_random fold_store stream stream_frag) \
 			   $(B)/libdep.a
 $(B)/tests/test_contexts: $(call unit_obj,test_contexts fold_store stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_callers: $(call unit_obj,test_callers fold_store stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files test_symbols_code \
 				test_symbols_starts test_symbols_odd sym_run sym_code) $(B)/libdep.a
 $(B)/tests/test_write_queue: $(call unit_obj,test_write_queue stream stream_frag fixed_random) \

@@ -149,7 +149,7 @@ int dep_callers_begin(struct dep_walk *w)
 	u32 ctx;
 
 	w->attached = false;
-	if (!c->size || w->rsp != c->regs[4] || !w->segment)
+	if (!c->complete || !c->size || w->rsp != c->regs[4] || !w->segment)
 		return 0;
 	c->unwound++;
 	c->nframes = dep_symbols_unwind(w->symbols, w->thread->process,
