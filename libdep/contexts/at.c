@@ -100,15 +100,10 @@ static u64 *end_of(const struct needed *n, const struct dep_thread *t)
 	return n->end + (t - (const struct dep_thread *)n->store->model.threads.row);
 }
 
-static const struct dep_thread *thread_of(const struct needed *n, u32 serial)
-{
-	return dep_table_find(&n->store->model.threads, sizeof(struct dep_thread), serial);
-}
-
 static bool is_needed(void *arg, const struct dep_segment *seg)
 {
 	const struct needed *n = arg;
-	const struct dep_thread *t = thread_of(n, seg->thread);
+	const struct dep_thread *t = dep_model_thread(&n->store->model, seg->thread);
 
 	return t && (u64)(seg - n->segs) < *end_of(n, t);
 }
@@ -118,7 +113,7 @@ static void need_parents(const struct needed *n, const struct dep_thread *t)
 {
 	const struct dep_thread *parent;
 
-	while ((parent = t->parent ? thread_of(n, t->parent) : NULL)) {
+	while ((parent = t->parent ? dep_model_thread(&n->store->model, t->parent) : NULL)) {
 		if (parent->process == t->process || *end_of(n, parent) == UINT64_MAX)
 			return;
 		*end_of(n, parent) = UINT64_MAX;
@@ -128,16 +123,19 @@ static void need_parents(const struct needed *n, const struct dep_thread *t)
 
 static int need(struct needed *n, const struct dep_position *at, size_t count)
 {
+	const struct dep_model *m = &n->store->model;
 	const struct dep_thread *t;
 	u64 *end;
 	size_t i;
 
 	n->nsegs = dep_store_segments(n->store, &n->segs);
-	n->end = calloc(n->store->model.threads.n + 1, sizeof(*n->end));
+	n->end = calloc(m->threads.n + 1, sizeof(*n->end));
 	if (!n->end)
 		return dep_fail(-ENOMEM, "contexts");
 	for (i = 0; i < count; i++) {
-		t = at[i].segment < n->nsegs ? thread_of(n, n->segs[at[i].segment].thread) : NULL;
+		if (at[i].segment >= n->nsegs)
+			continue;
+		t = dep_model_thread(m, n->segs[at[i].segment].thread);
 		if (!t)
 			continue;
 		/* The segment behind shows where the last record goes on. */

@@ -179,7 +179,7 @@ static bool lacks_creator(const struct dep_walk *w, const struct dep_forked *f)
 		return f->cut && (!f->rsp || f->rsp == w->rsp);
 	if (!w->thread->parent)
 		return false;
-	parent = dep_table_find(&w->store->model.threads, sizeof(*parent), w->thread->parent);
+	parent = dep_model_thread(&w->store->model, w->thread->parent);
 	/* Stacks at positions end with the thread, and its creator was not looked at. */
 	return !w->wanted || !parent || parent->process != w->thread->process;
 }

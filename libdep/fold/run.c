@@ -64,11 +64,6 @@ static bool is_selected(const struct crew *c, const struct dep_thread *t,
 	       (!o->to_ns || seg->start_ns < o->to_ns) && (!o->select || o->select(o->arg, seg));
 }
 
-static const struct dep_thread *thread_of(const struct crew *c, u32 serial)
-{
-	return dep_table_find(&c->store->model.threads, sizeof(struct dep_thread), serial);
-}
-
 static struct unit *add_unit(struct crew *c)
 {
 	size_t room = c->room ? 2 * c->room : 64;
@@ -121,7 +116,7 @@ static int make_units(struct crew *c)
 
 	while (seg < end) {
 		if (!t || t->serial != seg->thread)
-			t = thread_of(c, seg->thread);
+			t = dep_model_thread(&c->store->model, seg->thread);
 		if (!t)
 			report_orphan(c, seg);
 		if (!is_selected(c, t, seg)) {

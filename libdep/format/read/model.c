@@ -280,6 +280,13 @@ static int claim_rows(struct dep_model *m, const struct dep_wire_thread_sum *sum
 	return err;
 }
 
+const struct dep_thread *dep_model_thread(const struct dep_model *m, u32 serial)
+{
+	const struct dep_proof *p = dep_table_find(&m->proofs, sizeof(*p), serial);
+
+	return p && p->thread ? (const struct dep_thread *)m->threads.row + p->thread - 1 : NULL;
+}
+
 /* Get the row of thread @w->serial, and add it if it does not exist. */
 static struct dep_thread *thread_of(struct dep_model *m, const struct dep_wire_thread *w)
 {

@@ -94,6 +94,8 @@ void dep_model_free(struct dep_model *m);
 
 /** dep_model_process() - the process with this serial, or NULL */
 struct dep_process *dep_model_process(const struct dep_model *m, u32 serial);
+/** dep_model_thread() - the thread with this serial, or NULL; the log has them in any order */
+const struct dep_thread *dep_model_thread(const struct dep_model *m, u32 serial);
 
 /**
  * dep_modules_build() - fill m->modules, which is empty, from m->map_events (modules.c)

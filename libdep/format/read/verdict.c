@@ -288,10 +288,8 @@ static void check_segment(struct dep_store *s, struct stretch *t, const struct d
 static struct stretch begin_stretch(const struct dep_store *s, u32 serial)
 {
 	const struct dep_proof *p = dep_table_find(&s->model.proofs, sizeof(*p), serial);
-	const struct dep_thread *row = NULL;
+	const struct dep_thread *row = dep_model_thread(&s->model, serial);
 
-	if (p && p->thread)
-		row = (const struct dep_thread *)s->model.threads.row + p->thread - 1;
 	return (struct stretch){
 		.serial = serial, .tid = row ? row->tid : 0,
 		.next = p ? p->trimmed : 0, .chain = p ? p->trim_chain : 0,

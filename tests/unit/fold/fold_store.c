@@ -74,14 +74,18 @@ void fold_store_begin(struct fold_store *f, const void *desc, size_t size)
 	struct dep_process p = { .serial = 1, .pid = 100, .start_ns = 1, .exe = "/bin/prog" };
 	struct dep_process child = { .serial = 2, .pid = FOLD_CHILD, .parent = 1,
 				     .cause = ADEPT_BY_FORK, .start_ns = 2 };
+	/* The log has threads in any order. */
+	static const u32 threads[] = { 2, 1, 3 };
 	struct dep_thread t = { .tid = 100, .start_ns = 2 };
+	size_t i;
 
 	memset(f, 0, sizeof(*f));
 	scratch_name(f->dir, sizeof(f->dir));
 	assert_int_equal(dep_writer_create(&f->w, f->dir, &meta, 0), 0);
 	assert_int_equal(dep_writer_process(f->w, &p), 0);
 	assert_int_equal(dep_writer_process(f->w, &child), 0);
-	for (t.serial = 1; t.serial <= 3; t.serial++) {
+	for (i = 0; i < sizeof(threads) / sizeof(*threads); i++) {
+		t.serial = threads[i];
 		t.process = t.serial < 3 ? 1 : 2;
 		if (t.serial == 3) {
 			t.tid = FOLD_CHILD;
