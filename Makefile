@@ -182,8 +182,8 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	vector_clock predict ring_core loop request control metrics client fdstore rundir \
 	sd_notify policy tracer word_set filter filter_functions filter_executions \
 	filtered_program jit branch_table delta verdict durable access account link budget \
-	descriptor attach_facts fold fold_random contexts callers page trigger_queue export_samples \
-	index
+	descriptor attach_facts fold fold_random contexts callers page trigger_queue \
+	export_samples index
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)

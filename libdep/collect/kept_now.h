@@ -7,7 +7,7 @@
 
 /** dep_kept_now() - @reason (enum dep_keep), with the present times */
 struct dep_kept dep_kept_now(uint32_t reason);
-/** dep_kept_ended() - the recording has ended; @status: of its command, from wait(2); -1: unknown */
+/** dep_kept_ended() - the end of the command with @status, from wait(2); -1: of the recording */
 struct dep_kept dep_kept_ended(int status);
 
 #endif

@@ -101,8 +101,8 @@ static void test_ended(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order), cmocka_unit_test(test_most), cmocka_unit_test(test_ended),
-		cmocka_unit_test(test_keep_if),
+		cmocka_unit_test(test_order), cmocka_unit_test(test_most),
+		cmocka_unit_test(test_keep_if), cmocka_unit_test(test_ended),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
