@@ -69,6 +69,7 @@ go_on() {
 
 # over NAME: it must have found nothing wrong
 over() {
+	wait_for 60 eval '! kill -0 $pid 2>/dev/null' || kill -KILL $pid
 	wait $pid
 	exec 5<&- 6>&-
 	wait $reader
