@@ -108,8 +108,9 @@ between() {
 	import array, os, select, socket, sys
 	real, path, how, begins = sys.argv[1:]
 	server = socket.socket(socket.AF_UNIX)
-	server.bind(path)
+	server.bind(path + ".new")
 	server.listen()
+	os.rename(path + ".new", path)
 	a, _ = server.accept()
 	b = socket.socket(socket.AF_UNIX)
 	b.connect(real)
