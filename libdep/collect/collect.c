@@ -44,6 +44,7 @@ static int begin_window(struct dep_collector *c, const struct dep_collect_setup 
 		return -ENOMEM;
 	if (setup->last_on_disk)
 		err = window_to_disk(c->window, setup->w);
+	dep_window_max_memory(c->window, setup->last_memory);
 	return err ? err : dep_writer_last(setup->w, &(struct dep_last){
 		.max_bytes = setup->last_bytes, .max_ns = setup->last_ns,
 	});

@@ -222,6 +222,7 @@ struct dep_collect_setup {
 	u64 last_bytes;
 	u64 last_ns;			/* with @last_bytes: drop older chunks, too; 0: no limit */
 	bool last_on_disk;		/* with @last_bytes: in files of the store, not in memory */
+	u64 last_memory;		/* with @last_on_disk: bytes of memory; 0: no limit */
 	const struct dep_exec_ops *ops;	/* copied; NULL: do not follow execve */
 	struct dep_pool *pool;		/* writer threads; NULL: start a pool for this collector */
 	/*

@@ -34,7 +34,9 @@ struct dep_window *dep_window_new(u64 bytes, u64 ns, u32 chunk_size)
 
 static u64 most_descriptors(const struct dep_window *w)
 {
-	return w->max_bytes > DESCRIPTORS_LEAST ? w->max_bytes : DESCRIPTORS_LEAST;
+	u64 bytes = w->disk && w->disk->max_memory ? w->disk->max_memory : w->max_bytes;
+
+	return bytes > DESCRIPTORS_LEAST ? bytes : DESCRIPTORS_LEAST;
 }
 
 int dep_window_count_descriptors(struct dep_window *w)
@@ -162,6 +164,15 @@ static u64 bytes_of_chunks(const struct dep_window *w)
 	return (w->disk ? w->disk->file_bytes : w->bytes) - w->last_bytes;
 }
 
+/* Does a window on the disk have more in memory than it may, with a part left to its chunks? */
+static bool is_short_of_memory(const struct dep_window *w)
+{
+	u64 chunks = w->nchunks * sizeof(struct dep_kept_chunk);
+	u64 most = w->disk ? w->disk->max_memory : 0;
+
+	return most && chunks > most / CHUNKS_PART && chunks + w->descriptor_bytes > most;
+}
+
 static int keep_chunk(struct dep_window *w, const struct dep_job *job, struct dep_moment now,
 		      struct dep_kept_chunk **out)
 {
@@ -188,7 +199,8 @@ void dep_window_append(struct dep_window *w, struct dep_kept_chunk *k)
 
 void dep_window_fit(struct dep_window *w, u64 more)
 {
-	while (w->oldest && bytes_of_chunks(w) + more > room_for_chunks(w))
+	while (w->oldest && (bytes_of_chunks(w) + more > room_for_chunks(w) ||
+			     is_short_of_memory(w)))
 		dep_window_drop_oldest(w);
 }
 

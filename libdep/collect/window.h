@@ -52,6 +52,13 @@ void dep_window_free(struct dep_window *w);
  * killed. Return: 0 or a negative errno after dep_fail().
  */
 int dep_window_to_disk(struct dep_window *w, const struct dep_store_dir *at);
+/**
+ * dep_window_max_memory() - limit the memory that an empty window on the disk takes
+ *
+ * It is for descriptors, entries, and what is in memory of each chunk; a part is left to chunks as
+ * in a window in memory. Without a limit descriptors may have as many bytes as the files.
+ */
+void dep_window_max_memory(struct dep_window *w, u64 bytes);
 /** dep_window_keep_files() - let dep_window_free() leave the files of a window on the disk */
 void dep_window_keep_files(struct dep_window *w);
 /** dep_window_limit() - maximum bytes, fewer than asked for if the disk was full; any thread */

@@ -216,6 +216,12 @@ void dep_disk_stored(const struct dep_kept_chunk *k, int err)
 		remove_file(f->disk, f);
 }
 
+void dep_window_max_memory(struct dep_window *w, u64 bytes)
+{
+	if (w->disk)
+		w->disk->max_memory = bytes;
+}
+
 void dep_window_keep_files(struct dep_window *w)
 {
 	if (w->disk)

@@ -29,6 +29,7 @@
 struct dep_disk {
 	struct dep_store_dir at;
 	u64 limit;		/* of all files; any thread may read it */
+	u64 max_memory;		/* bytes of memory for all that is not in @copy; 0: no limit */
 	u64 part;		/* bytes of a file at which another one begins */
 	u64 file_bytes;		/* of all files window.NNN */
 	struct dep_window_file *oldest, *newest;

@@ -19,6 +19,7 @@
 #include <xxhash.h>
 
 #include "libdep/collect/window.h"
+#include "libdep/collect/window_files.h"
 #include "libdep/collect/window_recover.h"
 #include "dep/verdict.h"
 #include "libdep/format/file/log.h"
@@ -291,6 +292,46 @@ static void log_is_bounded(void **state)
 	}
 	/* Twice what the window has in memory, and the slack of 1 MiB. */
 	assert_in_range(most, 1, 2 * dep_window_descriptor_bytes(w) + (1u << 20) + 65536);
+	dep_window_free(w);
+	dep_writer_discard(writer);
+	scratch_remove(dir);
+}
+
+/* Chunks of few bytes take more memory than disk: the limit of memory drops them. */
+static void memory_is_bounded(void **state)
+{
+	const u64 most = 65536, size = dep_window_file_size(64);
+	struct dep_store_dir at;
+	struct dep_writer *writer;
+	struct dep_window *w = dep_window_new(BOUND, 0, 65536);
+	u64 chunks;
+	u32 i;
+
+	(void)state;
+	scratch_name(dir, sizeof(dir));
+	assert_int_equal(dep_writer_create(&writer, dir, &meta, 0), 0);
+	assert_int_equal(dep_writer_dir(writer, &at), 0);
+	assert_non_null(w);
+	assert_int_equal(dep_window_to_disk(w, &at), 0);
+	entry(w, DEP_JOB_PROCESS, 1000);
+	entry(w, DEP_JOB_THREAD, 1);
+	for (i = 0; i < 1000; i++)
+		small_chunk(w, 1, i);
+	assert_int_equal(dep_window_bytes(w), 1000 * size);
+	dep_window_max_memory(w, most);
+	for (; i < 2000; i++)
+		small_chunk(w, 1, i);
+	chunks = dep_window_bytes(w) / size;
+	assert_in_range(chunks * sizeof(struct dep_kept_chunk) + dep_window_descriptor_bytes(w),
+			most / 2, most + sizeof(struct dep_kept_chunk));
+	/* Descriptors take it all: a part is left to chunks. */
+	for (i = 0; i < 2000; i++)
+		entry(w, DEP_JOB_THREAD, 2 + i);
+	assert_true(dep_window_descriptor_bytes(w) > most);
+	small_chunk(w, 1, 2000);
+	chunks = dep_window_bytes(w) / size;
+	assert_in_range(chunks * sizeof(struct dep_kept_chunk), most / 32,
+			most / 16 + sizeof(struct dep_kept_chunk));
 	dep_window_free(w);
 	dep_writer_discard(writer);
 	scratch_remove(dir);
@@ -614,6 +655,7 @@ int main(void)
 		cmocka_unit_test(unfinished),
 		cmocka_unit_test(in_use),
 		cmocka_unit_test(log_is_bounded),
+		cmocka_unit_test(memory_is_bounded),
 		cmocka_unit_test(store_fails),
 		cmocka_unit_test(too_many_descriptions),
 		cmocka_unit_test(damaged),
