@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "libdep/format/file/append_file.h"
+#include "libdep/format/file/wire.h"
 #include "libdep/format/read/lock.h"
 #include "daemon/live/live_analysis.h"
 
@@ -63,6 +64,20 @@ static bool is_segments(const char *name)
 	return n >= 3 && n <= 6 && !name[9 + n];
 }
 
+/* True for the files of a window on the disk (last-on-disk), which a killed depd leaves. */
+static bool is_window(const char *name)
+{
+	size_t n;
+
+	if (!strcmp(name, DEP_WINDOW_LOG) || !strcmp(name, DEP_WINDOW_NEW_LOG))
+		return true;
+	if (strncmp(name, DEP_WINDOW_PREFIX, strlen(DEP_WINDOW_PREFIX)))
+		return false;
+	name += strlen(DEP_WINDOW_PREFIX);
+	n = strspn(name, "0123456789");
+	return n >= 3 && n <= 10 && !name[n];
+}
+
 /* True for a manifest that a killed writer left under dep_write_whole()'s temporary name. */
 static bool is_temporary(const char *name)
 {
@@ -83,7 +98,7 @@ static bool is_ours(const char *name)
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(name, names[i]))
 			return true;
-	return is_segments(name) || is_temporary(name);
+	return is_segments(name) || is_temporary(name) || is_window(name);
 }
 
 static bool is_newer(const struct timespec *a, const struct timespec *b)
@@ -94,7 +109,8 @@ static bool is_newer(const struct timespec *a, const struct timespec *b)
 /* True for files that determine a store's age: not for catalogs (an index), which readers write. */
 static bool is_written(const char *name)
 {
-	return !strcmp(name, MANIFEST) || !strcmp(name, LOG) || is_segments(name);
+	return !strcmp(name, MANIFEST) || !strcmp(name, LOG) || is_segments(name) ||
+	       is_window(name);
 }
 
 /* Open the directory @fd for readdir(); closing the result leaves @fd open. */

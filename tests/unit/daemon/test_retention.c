@@ -151,10 +151,31 @@ static void in_use(void **state)
 	assert_true(out.removed == 1 && !out.kept && !is_there("dead.dep"));
 }
 
+/* The files of a window are the store's: they count for its size and age, and go with it. */
+static void windows(void **state)
+{
+	static const char *const files[] = {
+		"window.log", "window.log.new", "window.000", "window.4294967295",
+	};
+	size_t i;
+
+	(void)state;
+	put_store("w.dep", 9 * DAY);
+	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		put_file("w.dep", files[i], 512 << 10);
+		set_age("w.dep", files[i], i == 2 ? DAY : 9 * DAY);
+	}
+	assert_int_equal(retention_run(top, 0, 2 * DAY, &out), 0);
+	assert_true(!out.removed && !out.failed && out.kept_bytes >= 3 << 20);
+	assert_int_equal(retention_run(top, 3 << 20, 0, &out), 0);
+	assert_true(out.removed == 1 && !out.failed && !is_there("w.dep"));
+}
+
 static void foreign(void **state)
 {
 	static const char *const strange[] = {
 		"notes.txt", "segments.00", "segments.0000000", "segments.", "segments.000x",
+		"window.", "window.00", "window.000x", "window.log.old", "window.00000000000",
 		"catalog.db.bak", "fragments.tmp", ".hidden", "manifest.json.tmp-",
 		"manifest.json.tmp-0123456789abcdeg", "manifest.json.tmp-0123456789abcdef0",
 	};
@@ -327,6 +348,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(limits, setup, teardown),
 		cmocka_unit_test_setup_teardown(in_use, setup, teardown),
+		cmocka_unit_test_setup_teardown(windows, setup, teardown),
 		cmocka_unit_test_setup_teardown(foreign, setup, teardown),
 		cmocka_unit_test_setup_teardown(links, setup, teardown),
 		cmocka_unit_test_setup_teardown(vanishing, setup, teardown),
