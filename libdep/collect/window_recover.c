@@ -23,7 +23,7 @@ bool dep_window_is_left(const char *dir)
 		return false;
 	left = !fstatat(fd, DEP_WINDOW_LOG, &st, AT_SYMLINK_NOFOLLOW);
 	close(fd);
-	return left;
+	return left && !dep_store_in_use(dir);
 }
 
 static int open_store(struct dep_found *f, const char *dir, struct dep_manifest *m)

@@ -8,7 +8,7 @@
 
 #include "collect.h"
 
-/** dep_window_is_left() - true if the store @dir has files of a window */
+/** dep_window_is_left() - true if the store @dir has files of a window, and no writer */
 bool dep_window_is_left(const char *dir);
 
 /**

@@ -148,6 +148,9 @@ static void check_log(struct dep_store *s)
 		       DEP_LOG_NAME, m->frames, m->end.frames);
 }
 
+#define TAKE_WINDOW \
+	"; the window is in files here, of which `depctl snapshot' makes a store"
+
 /* Does the directory have files of a window (--last-on-disk), which the store does not have? */
 static bool has_window(const struct dep_store *s)
 {
@@ -179,11 +182,11 @@ static void check_ending(struct dep_store *s)
 		d = defect(s, DEP_DEFECT_UNCLOSED,
 			   "writing the store failed: %s; later data was not stored%s",
 			   e->error ? strerror(e->error) : "unknown error",
-			   has_window(s) ? "; the window is in files here, of which `depctl "
-			   "snapshot' makes a store" : "");
+			   has_window(s) ? TAKE_WINDOW : "");
 	} else if (e->cause == DEP_CLOSE_LOST) {
 		d = defect(s, DEP_DEFECT_UNCLOSED, "the recorder was killed, and no other recorder "
-			   "could continue the recording: later data is missing");
+			   "could continue the recording: later data is missing%s",
+			   has_window(s) ? TAKE_WINDOW : "");
 	} else if (e->cause == DEP_CLOSE_CORRUPT) {
 		d = defect(s, DEP_DEFECT_UNCLOSED, "the recording was ended early: its programs "
 			   "wrote invalid data to the session file");
