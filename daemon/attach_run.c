@@ -152,7 +152,7 @@ static pid_t fork_away(void)
 static int become_depctl(const char *depctl, const struct depd *d, const struct options *o)
 {
 	char socket[sizeof(d->rundir) + 16], pid[16];
-	const char *argv[12 + 2 * OPTIONS_TRIGGERS] = { "depctl", "attach", "--socket", socket };
+	const char *argv[13 + 2 * OPTIONS_TRIGGERS] = { "depctl", "attach", "--socket", socket };
 	unsigned int i, n = 4;
 
 	snprintf(socket, sizeof(socket), "%s/depd.sock", d->rundir);
@@ -169,6 +169,8 @@ static int become_depctl(const char *depctl, const struct depd *d, const struct 
 		argv[n++] = "--last";
 		argv[n++] = o->last;
 	}
+	if (o->last_on_disk)
+		argv[n++] = "--last-on-disk";
 	for (i = 0; i < o->ntriggers; i++) {
 		argv[n++] = o->trigger[i].option;
 		argv[n++] = o->trigger[i].value;

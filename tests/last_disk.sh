@@ -287,11 +287,11 @@ else
 fi
 
 # ---- wrong usage ----
-for wrong in "" "--last=8M --socket=/x" "--last=1K"; do
+for wrong in "" "--last=1K"; do
 	"$DEPCTL" record $wrong --last-on-disk -- /bin/true >out 2>&1
 	is "--last-on-disk with '$wrong'" "$? $(grep -c -- --last out)" "2 1"
 done
-"$DEPCTL" attach --background --last=8M --last-on-disk 1 >out 2>&1
-is "--last-on-disk with --background" "$? $(grep -c -- '--last-on-disk is for' out)" "2 1"
+"$DEPCTL" attach --last-on-disk 1 >out 2>&1
+is "attach --last-on-disk without --last" "$? $(grep -c 'needs --last' out)" "2 1"
 
 finish

@@ -205,6 +205,7 @@ suite attach 300 bash tests/attach.sh
 suite attach-record 300 bash tests/attach_record.sh
 suite last 300 bash tests/last.sh
 suite last-depd 300 bash tests/last_depd.sh
+suite last-disk-depd 300 bash tests/last_disk_depd.sh
 suite last-bound 300 bash tests/last_bound.sh
 suite last-disk 300 bash tests/last_disk.sh
 suite snapshot 300 bash tests/snapshot.sh

@@ -62,6 +62,8 @@ struct session_info {
 	 */
 	uint64_t last_max_bytes, last_max_ns, last_bytes, last_descriptors;
 	uint64_t last_dropped, last_kept_ns;
+	bool last_on_disk;		/* the chunks are in files of the store */
+	uint64_t last_limit;		/* most bytes now: fewer than that if the disk was full */
 	/* snapshots that are stored, triggers that made none, and the newest snapshot (or NULL) */
 	uint32_t snapshots;
 	uint64_t skipped_triggers;

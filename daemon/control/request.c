@@ -92,6 +92,7 @@ static const struct field options[] = {
 	{ "max_size", KIND_U64, AT(max_size), 1, WHOLE_MAX, ALL, 0 },
 	{ "last_bytes", KIND_U64, AT(last_bytes), DEP_RING_MIN, WHOLE_MAX, ALL, 0 },
 	{ "last_ns", KIND_U64, AT(last_ns), 1, WHOLE_MAX, ALL, 0 },
+	{ "last_on_disk", KIND_BOOL, AT(last_on_disk), 0, 0, ALL, 0 },
 	{ "triggers", KIND_TRIGGERS, 0, 0, 0, ALL, 0 },
 	{ "trigger_file", KIND_TRIGGER_FILE, 0, 0, 0, ALL, 0 },
 	{ "snapshots", KIND_U32, AT(snapshots), 1, REQUEST_SNAPSHOTS_MAX, ALL, 0 },
@@ -370,7 +371,7 @@ static int check_triggers(struct parse *p)
 	return 0;
 }
 
-/* Check what a window excludes: it is in memory, has chunks of shared memory, and a store. */
+/* Check what a window excludes: it has chunks of shared memory, and a store. */
 static int check_last(struct parse *p)
 {
 	struct request *r = p->r;
@@ -378,6 +379,8 @@ static int check_last(struct parse *p)
 
 	if (r->last_ns && !r->last_bytes)
 		r->last_bytes = REQUEST_LAST;
+	if (r->last_on_disk && !r->last_bytes)
+		return refuse(p, -EINVAL, "last_on_disk needs last_bytes or last_ns");
 	if (!r->last_bytes)
 		return check_triggers(p);
 	if (r->max_size || !r->store || r->flags & (ADEPT_S_NULL | ADEPT_S_NO_RECORD) ||

@@ -62,6 +62,7 @@ struct request {
 	uint64_t ring_size, max_size;
 	/* keep only the newest part of this size, and of this age if not 0; 0: keep all */
 	uint64_t last_bytes, last_ns;
+	bool last_on_disk;	/* with @last_bytes: in files of the store, not in depd's memory */
 	/* with @last_bytes: functions whose calls make snapshots; most snapshots for triggers */
 	struct adept_triggers triggers;
 	uint32_t snapshots;

@@ -131,6 +131,8 @@ static void put_last(struct strbuf *t, const struct session_info *s)
 	strbuf_open(t, "last", '{');
 	strbuf_u64(t, "max_bytes", s->last_max_bytes);
 	strbuf_u64(t, "max_ns", s->last_max_ns);
+	strbuf_bool(t, "is_on_disk", s->last_on_disk);
+	strbuf_u64(t, "limit_bytes", s->last_limit);
 	strbuf_u64(t, "chunk_bytes", s->last_bytes);
 	strbuf_u64(t, "descriptor_bytes", s->last_descriptors);
 	strbuf_u64(t, "dropped_bytes", s->last_dropped);

@@ -172,6 +172,7 @@ static int record(void *arg, const struct peer *peer, const struct request *r, u
 		.argv = r->argv, .argc = r->argc, .cwd = r->cwd, .store = r->store,
 		.flags = r->flags, .ring_size = r->ring_size, .max_size = r->max_size,
 		.last_bytes = r->last_bytes, .last_ns = r->last_ns,
+		.last_on_disk = r->last_on_disk,
 		.triggers = &r->triggers, .snapshots = r->snapshots, .keep_if = r->keep_if,
 		.level = r->level, .aslr = r->aslr, .attach = r->attach,
 		/* The module's rings were never tested with an attach. */

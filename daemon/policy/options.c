@@ -11,7 +11,8 @@
 #define CONFIG_PATH "/etc/adept/depd.conf"
 
 enum { OPT_CONFIG = 'c', OPT_KEYS = 256, OPT_RUNDIR = 300, OPT_SOCKET, OPT_METRICS, OPT_ATTACH,
-       OPT_CHILDREN, OPT_LAST, OPT_ON_CALL, OPT_ON_SLOW, OPT_ON_PERF, OPT_SNAPSHOTS };
+       OPT_CHILDREN, OPT_LAST, OPT_LAST_ON_DISK, OPT_ON_CALL, OPT_ON_SLOW, OPT_ON_PERF,
+       OPT_SNAPSHOTS };
 
 /* libc finds this variable by its name, so it must be a dynamic symbol. */
 __attribute__((visibility("default"))) const char *argp_program_version = "depd " ADEPT_VERSION;
@@ -50,6 +51,8 @@ static const struct argp_option options[] = {
 	  "creates from now on, too (default), or run them natively", 2 },
 	{ "last", OPT_LAST, "SIZE|TIME", 0, "With --attach: keep only the newest SIZE (such as "
 	  "64M) or TIME (30s, 5m) of the recording, in memory, and store it at the end", 2 },
+	{ "last-on-disk", OPT_LAST_ON_DISK, NULL, 0, "With --last: keep it in files of the store "
+	  "instead of memory", 2 },
 	{ "on-call", OPT_ON_CALL, "GLOB", 0, "With --last: store a snapshot when a function with "
 	  "such a name is called", 2 },
 	{ "on-slow", OPT_ON_SLOW, "GLOB:TIME", 0, "With --last: store a snapshot when a call of "
@@ -83,6 +86,8 @@ static void check(const struct options *o, struct argp_state *state)
 		argp_error(state, "--children needs --attach");
 	if (o->last && !o->attach)
 		argp_error(state, "--last needs --attach");
+	if (o->last_on_disk && !o->last)
+		argp_error(state, "--last-on-disk needs --last");
 	if (o->ntriggers && !o->last)
 		argp_error(state, "%s needs --last", o->trigger[0].option);
 	if (!o->attach)
@@ -162,6 +167,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_LAST:
 		o->last = arg;
+		return 0;
+	case OPT_LAST_ON_DISK:
+		o->last_on_disk = true;
 		return 0;
 	case OPT_ON_CALL:
 	case OPT_ON_SLOW:

@@ -23,6 +23,7 @@ struct options {
 	const char *output;			/* -o: its store; NULL: named after the process */
 	const char *children;			/* --children: yes or no; NULL: yes */
 	const char *last;			/* --last, which depctl checks; NULL: not given */
+	bool last_on_disk;			/* with @last */
 	struct {
 		const char *option, *value;
 	} trigger[OPTIONS_TRIGGERS];		/* --on-call, --on-slow, --on-perf, --snapshots */

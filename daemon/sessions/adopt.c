@@ -171,10 +171,18 @@ static int adopt(struct session *s, int fd)
 		return s->begun ? -EALREADY : -ECANCELED;
 	}
 	ret = adopt_ring(s, fd, &saved);
-	/* What the window had is lost, with the descriptions of code that would still be needed. */
+	/*
+	 * What the window had is lost, or in files, of which `depctl snapshot' makes a store: the
+	 * descriptions of code that would still be needed were in memory.
+	 */
 	if (!ret && s->last_bytes) {
-		snprintf(s->error, sizeof(s->error), "it kept its newest part (--last) in the "
-			 "memory of the depd that was killed");
+		if (s->last_on_disk)
+			snprintf(s->error, sizeof(s->error), "its newest part (--last-on-disk) is "
+				 "in files, of which `depctl snapshot %.300s' makes a store",
+				 s->store);
+		else
+			snprintf(s->error, sizeof(s->error), "it kept its newest part (--last) in "
+				 "the memory of the depd that was killed");
 		ret = -ENODATA;
 	}
 	if (!ret)

@@ -22,6 +22,9 @@
 #define STEP_NS		20000000ull
 /* steps of a session's collector before other sessions are handled */
 #define STEPS		16
+/* memory for a window on the disk: so many bytes, and this part of the bound of its files */
+#define DISK_MEMORY	(64ull << 20)
+#define DISK_MEMORY_PART 64
 
 static uint64_t realtime_ns(void)
 {
@@ -124,6 +127,17 @@ static int check_limits(struct depd *d, char *why)
 	return -EAGAIN;
 }
 
+/*
+ * Bytes of memory that a window may have.  One on the disk has the descriptions of code there as
+ * well as in memory, and a few hundred bytes of memory for each of its chunks.
+ */
+static uint64_t memory_of_last(uint64_t bytes, bool on_disk)
+{
+	uint64_t most = DISK_MEMORY + bytes / DISK_MEMORY_PART;
+
+	return on_disk && most < bytes ? most : bytes;
+}
+
 /* Check that the windows of all sessions may have this much memory. */
 static int check_last(struct depd *d, uint64_t bytes, char *why)
 {
@@ -131,7 +145,8 @@ static int check_last(struct depd *d, uint64_t bytes, char *why)
 	struct session *s;
 
 	for (s = d->sessions; s; s = s->next)
-		used += s->state != SESSION_ENDED ? s->last_bytes : 0;
+		if (s->state != SESSION_ENDED)
+			used += memory_of_last(s->last_bytes, s->last_on_disk);
 	if (bytes <= most && used <= most - bytes)
 		return 0;
 	snprintf(why, CONTROL_WHY, "the sessions with --last of user %u would keep %llu MiB in "
@@ -149,6 +164,7 @@ static int fill_in(struct session *s, const struct session_config *w)
 	s->max_size = w->max_size;
 	s->last_bytes = w->last_bytes;
 	s->last_ns = w->last_ns;
+	s->last_on_disk = w->last_on_disk;
 	s->keep_if = w->keep_if;
 	s->level = w->level;
 	s->attached = w->attach;
@@ -231,6 +247,8 @@ struct dep_collect_setup session_setup(struct session *s, struct dep_exec_ops *o
 	*ops = s->d->session_ops->exec_ops(s);
 	return (struct dep_collect_setup){
 		.max_size = s->max_size, .last_bytes = s->last_bytes, .last_ns = s->last_ns,
+		.last_on_disk = s->last_on_disk,
+		.last_memory = s->last_on_disk ? memory_of_last(s->last_bytes, true) : 0,
 		.ops = ops, .pool = s->d->pool,
 		.base = &s->target.base,
 	};
@@ -244,6 +262,10 @@ static int make_collector(struct session *s, struct dep_writer *writer, char *wh
 
 	setup.w = writer;
 	ret = dep_collector_create(&s->collector, &s->ring, &setup);
+	if (ret && s->last_on_disk && *dep_error()) {
+		snprintf(why, CONTROL_WHY, "cannot create the collector: %s", dep_error());
+		return ret;
+	}
 	if (ret)
 		return refuse(ret, why, "cannot create the collector");
 	if (s->no_module)
@@ -328,7 +350,7 @@ int session_begin(struct depd *d, const struct session_config *w, struct session
 
 	ret = check_limits(d, why);
 	if (!ret && w->last_bytes)
-		ret = check_last(d, w->last_bytes, why);
+		ret = check_last(d, memory_of_last(w->last_bytes, w->last_on_disk), why);
 	if (ret)
 		return ret;
 	s = session_new(d, d->front ? d->front->next_id(d, true) : ++d->last_id);
@@ -445,6 +467,17 @@ static void look_at_store(struct session *s, const struct dep_collect_status *st
 	changed(s);
 }
 
+/* A full disk makes a window on the disk smaller. */
+static void look_at_disk(struct session *s, const struct dep_collect_status *st)
+{
+	if (!s->last_on_disk || s->warned_full || st->last_limit >= s->last_bytes)
+		return;
+	s->warned_full = true;
+	log_msg(LOG_WARNING, s->id, "the disk is full: at most %llu bytes are kept from now on",
+		(unsigned long long)st->last_limit);
+	changed(s);
+}
+
 /* True if all processes have ended and a client, if any, has reported the exit status. */
 static bool is_over(struct session *s, const struct dep_collect_status *st)
 {
@@ -459,6 +492,7 @@ static void look(struct session *s)
 
 	dep_collector_status(s->collector, st);
 	look_at_store(s, st);
+	look_at_disk(s, st);
 	if (s->state == SESSION_OPEN && (st->processes || s->launched)) {
 		s->state = SESSION_RECORDING;
 		changed(s);

@@ -27,6 +27,7 @@ struct session_config {
 	uint64_t ring_size, max_size;
 	/* keep only the newest part of this size, and of this age if not 0; 0: keep all */
 	uint64_t last_bytes, last_ns;
+	bool last_on_disk;	/* with @last_bytes: in files of @store, not in memory */
 	/* with @last_bytes: functions whose calls make snapshots, or NULL */
 	const struct adept_triggers *triggers;
 	uint32_t snapshots;	/* most snapshots that triggers make; 0: none */

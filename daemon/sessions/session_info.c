@@ -57,7 +57,8 @@ void session_info(struct session *s, struct session_info *out)
 		.loss = s->loss,
 		.last_max_bytes = s->last_bytes, .last_max_ns = s->last_ns,
 		.last_bytes = s->last.last_bytes, .last_descriptors = s->last.last_descriptors,
-		.last_dropped = s->last.last_dropped,
+		.last_dropped = s->last.last_dropped, .last_limit = s->last.last_limit,
+		.last_on_disk = s->last_on_disk,
 		.last_kept_ns = s->last_kept_ns, .removed = s->removed,
 	};
 	snapshot_info(s, out);

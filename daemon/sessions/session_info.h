@@ -35,6 +35,7 @@ struct session {
 	uint32_t flags;
 	uint64_t max_size;
 	uint64_t last_bytes, last_ns;	/* as in struct session_config */
+	bool last_on_disk;		/* likewise */
 	enum dep_keep_if keep_if;	/* as in struct session_config */
 	int level;
 	uint64_t start_ns, start_realtime_ns;
@@ -69,7 +70,7 @@ struct session {
 	bool begun;		/* creation is complete; clients can know the session */
 	bool adopted;
 	bool traced;		/* registered with the tracer */
-	bool warned_failed;
+	bool warned_failed, warned_full;
 	/* teardown step in state ENDING */
 	enum { END_SNAPSHOTS, END_LEAVE, END_DRAIN, END_LAST, END_CLOSE } end;
 	uint64_t ending_ns;

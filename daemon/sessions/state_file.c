@@ -15,7 +15,7 @@
 #include "state_file.h"
 
 #define FILE_MAGIC	0x1e55105450454401ull
-#define FILE_VERSION	6u
+#define FILE_VERSION	7u
 #define TEXT_MAX	4096
 
 /* Content of the state file, which is mapped. */
@@ -27,7 +27,7 @@ struct session_file {
 	uint32_t flags;
 	uint64_t max_size, last_bytes, last_ns;
 	int32_t level;
-	uint32_t has_client, attached, keep_if;
+	uint32_t has_client, attached, keep_if, last_on_disk;
 	uint64_t start_ns, start_realtime_ns;
 	struct user owner;
 	struct dep_session_saved saved;
@@ -93,6 +93,7 @@ int file_create(struct session_file **out, const struct session *s)
 	f->max_size = s->max_size;
 	f->last_bytes = s->last_bytes;
 	f->last_ns = s->last_ns;
+	f->last_on_disk = s->last_on_disk;
 	f->level = s->level;
 	f->has_client = s->has_client;
 	f->attached = s->attached;
@@ -148,6 +149,7 @@ int file_open(struct session_file **out, struct session *s, struct dep_session_s
 	s->max_size = f->max_size;
 	s->last_bytes = f->last_bytes;
 	s->last_ns = f->last_ns;
+	s->last_on_disk = f->last_on_disk;
 	s->level = f->level;
 	s->has_client = f->has_client;
 	s->attached = f->attached;

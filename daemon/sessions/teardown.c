@@ -184,6 +184,8 @@ bool session_teardown_step(struct session *s)
 			return false;
 		if (s->last_bytes && is_wanted(s))
 			store_last(s);
+		else if (s->last_bytes)
+			dep_collector_drop_last(s->collector);
 		s->end = END_LAST;
 		return true;
 	case END_LAST:

@@ -300,6 +300,24 @@ static int parse_long(size_t n, size_t size)
 #define FILE_OF(rest) OPTIONS("{\"last_bytes\":4194304,\"triggers\":[{\"glob\":\"f\"," \
 			      "\"offsets\":[1]}],\"trigger_file\":" rest "}")
 
+static void test_on_disk(void **state)
+{
+	(void)state;
+	good(OPTIONS("{\"last_on_disk\":true,\"last_bytes\":4194304}"));
+	assert_true(r.last_on_disk);
+	request_free(&r);
+	good(OPTIONS("{\"last_on_disk\":true,\"last_ns\":5}"));
+	assert_true(r.last_on_disk);
+	assert_int_equal(r.last_bytes, REQUEST_LAST);
+	request_free(&r);
+	good(OPTIONS("{\"last_on_disk\":false}"));
+	assert_false(r.last_on_disk);
+	request_free(&r);
+	refused(-EINVAL, "last_on_disk needs last_bytes", OPTIONS("{\"last_on_disk\":true}"));
+	refused(-EINVAL, "true or false",
+		OPTIONS("{\"last_on_disk\":1,\"last_bytes\":4194304}"));
+}
+
 static void test_triggers(void **state)
 {
 	(void)state;
@@ -467,8 +485,9 @@ int main(void)
 		cmocka_unit_test(test_plain), cmocka_unit_test(test_record),
 		cmocka_unit_test(test_attach), cmocka_unit_test(test_no_json),
 		cmocka_unit_test(test_fields), cmocka_unit_test(test_triggers),
-		cmocka_unit_test(test_keep_if), cmocka_unit_test(test_trigger),
-		cmocka_unit_test(test_numbers), cmocka_unit_test(test_record_refused),
+		cmocka_unit_test(test_keep_if), cmocka_unit_test(test_on_disk),
+		cmocka_unit_test(test_trigger), cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_record_refused),
 		cmocka_unit_test(test_limits), cmocka_unit_test(test_short_why),
 		cmocka_unit_test(test_random),
 	};

@@ -45,10 +45,13 @@ static cJSON *options_json(const struct record_options *o)
 		cJSON_AddNumberToObject(j, "ring_size", (double)o->ring_size);
 	if (o->max_size)
 		cJSON_AddNumberToObject(j, "max_size", (double)o->max_size);
-	if (o->last_bytes && !o->last_default)
+	/* In memory depd has a default of its own. */
+	if (o->last_bytes && (!o->last_default || o->last_on_disk))
 		cJSON_AddNumberToObject(j, "last_bytes", (double)o->last_bytes);
 	if (o->last_ns)
 		cJSON_AddNumberToObject(j, "last_ns", (double)o->last_ns);
+	if (o->last_on_disk)
+		cJSON_AddTrueToObject(j, "last_on_disk");
 	triggers_json(j, o);
 	if (o->keep_if != DEP_KEEP_IF_ALWAYS)
 		cJSON_AddStringToObject(j, "keep_if", o->keep_if == DEP_KEEP_IF_CRASH ? "crash" :

@@ -42,24 +42,13 @@ void last_parse(struct record_options *o, const char *arg, struct argp_state *st
 		o->last_bytes = DEFAULT_BYTES;
 }
 
-/* depd keeps windows in its memory only. */
-static void check_on_disk(struct record_options *o, struct argp_state *state)
-{
-	if (!o->last_bytes)
-		argp_error(state, "--last-on-disk needs --last");
-	if (o->socket || o->background)
-		argp_error(state, "--last-on-disk is for a store that depctl itself makes, not "
-			   "depd: it excludes --socket and --background");
-	o->alone = true;
-}
-
 void last_check(struct record_options *o, struct argp_state *state)
 {
 	uint64_t ring = o->ring_size ? o->ring_size : DEP_RING_DEFAULT, most = memory_size();
 	char a[16], b[16];
 
-	if (o->last_on_disk)
-		check_on_disk(o, state);
+	if (o->last_on_disk && !o->last_bytes)
+		argp_error(state, "--last-on-disk needs --last");
 	if (!o->last_bytes)
 		return;
 	if (o->last_bytes < ring)

@@ -27,7 +27,7 @@ struct record_options {
 	uint64_t last_bytes;	/* keep only the newest chunks, of so many bytes; 0: keep all */
 	uint64_t last_ns;	/* with @last_bytes: and not older than this; 0: no limit */
 	bool last_on_disk;	/* with @last_bytes: in files of the store, not in memory */
-	bool last_default;	/* @last_bytes was not given; depd has a default of its own */
+	bool last_default;	/* @last_bytes was not given; depd has a default for its memory */
 	enum dep_keep_if keep_if;
 	uint32_t snapshots;	/* with @last_bytes: most snapshots of triggers; 0: the default */
 	struct adept_triggers triggers;	/* --on-call and --on-slow */

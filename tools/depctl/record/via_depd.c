@@ -19,6 +19,7 @@
 
 #include <dep/verdict.h>
 
+#include "libdep/collect/window_recover.h"
 #include "tools/depctl/daemon/client.h"
 #include "tools/depctl/depctl.h"
 #include "burst.h"
@@ -479,6 +480,18 @@ static int run(struct remote *r)
 	return r->out->failed || r->failed ? -1 : 0;
 }
 
+/* depd was killed, and has left the window in files, if it was on the disk. */
+static void say_what_is_left(const struct remote *r)
+{
+	char *dir;
+
+	if (!r->o->last_on_disk || !r->out->failed || !dep_window_is_left(r->dir))
+		return;
+	dir = quote_command(1, (char *[]){ (char *)r->dir });
+	warn("`depctl snapshot %s' makes a store of what was kept", dir ? dir : r->dir);
+	free(dir);
+}
+
 /* depd goes on with the recording when depctl has ended. */
 static int leave_to_depd(struct remote *r)
 {
@@ -549,6 +562,7 @@ int record_by_depd(const struct record_options *o, const struct dep_caller_state
 	out->status = r->status;
 	if (!o->background)
 		record_summary(o, r->dir, out);
+	say_what_is_left(r);
 
 out:
 	if (o->pid)
