@@ -16,6 +16,7 @@
 #include "daemon/base/sd_notify.h"
 #include "daemon/base/log.h"
 #include "daemon/injector/tracer.h"
+#include "daemon/sessions/exit_status.h"
 
 /* Make the path DIR/RULE-COMM-PID-ID.dep; '_' replaces slashes, blanks and non-ASCII in COMM. */
 static void name_store(const struct rules_config *w, uint32_t id, char *path, size_t size)
@@ -76,6 +77,7 @@ int rules_attach(struct depd *d, const struct rules_config *r, char *why)
 	ret = session_begin(d, &w, &s, why);
 	if (ret)
 		return ret;
+	exit_status_watch(s, r->pid);
 	ret = tracer_attach(s, &who);
 	if (ret) {
 		snprintf(why, CONTROL_WHY, "%s", strerror(-ret));

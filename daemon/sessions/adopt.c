@@ -12,6 +12,7 @@
 
 #include "libdep/collect/module_session.h"
 #include "libdep/format/write/resume.h"
+#include "exit_status.h"
 #include "teardown.h"
 #include "state_file.h"
 #include "store_dir.h"
@@ -185,8 +186,13 @@ static int adopt(struct session *s, int fd)
 				 "the memory of the depd that was killed");
 		ret = -ENODATA;
 	}
+	if (!ret && *s->rule && s->pid && !s->exit_reported)
+		exit_status_watch(s, s->pid);
 	if (!ret)
 		ret = adopt_collector(s);
+	/* It may have ended, and another process have its number. */
+	if (!ret && s->first_fd >= 0 && !dep_collector_records(s->collector, s->pid))
+		exit_status_end(s);
 	if (!ret)
 		ret = session_start(s);
 	if (ret)

@@ -12,6 +12,7 @@
 #include "libdep/format/file/remove.h"
 #include "libdep/format/write/store_dir.h"
 #include "libdep/format/write/store_writer.h"
+#include "exit_status.h"
 #include "session.h"
 #include "teardown.h"
 #include "snapshot.h"
@@ -66,6 +67,7 @@ struct session *session_new(struct depd *d, uint32_t id)
 	s->id = id;
 	s->ring.fd = -1;
 	s->wakeup = -1;
+	s->first_fd = -1;
 	s->status = -1;
 	s->step.due = due;
 	s->next = d->sessions;
@@ -87,6 +89,7 @@ void session_free(struct session *s)
 		dep_collector_free(s->collector);
 	/* The collector's snapshot uses it. */
 	snapshot_free(s);
+	exit_status_end(s);
 	dep_session_destroy(&s->ring);
 	free(s->exec);
 	while (*at != s)
@@ -478,12 +481,16 @@ static void look_at_disk(struct session *s, const struct dep_collect_status *st)
 	changed(s);
 }
 
-/* True if all processes have ended and a client, if any, has reported the exit status. */
+/* True if all processes have ended and the exit status is known, or will not be known. */
 static bool is_over(struct session *s, const struct dep_collect_status *st)
 {
 	if (!st->processes && !s->launched)
 		return false;
-	return dep_collector_idle(s->collector) && (!s->has_client || s->exit_reported);
+	if (!dep_collector_idle(s->collector)) {
+		s->idle_ns = 0;
+		return false;
+	}
+	return (!s->has_client || s->exit_reported) && exit_status_ready(s);
 }
 
 static void look(struct session *s)

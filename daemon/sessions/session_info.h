@@ -64,6 +64,8 @@ struct session {
 	uint64_t stop_ns;
 	uint32_t stop_threads;
 	bool exit_reported;		/* the exit status has been reported */
+	int first_fd;			/* pidfd of the first process: exit_status.h; -1: none */
+	uint64_t idle_ns;		/* when it was seen that no process lives any more */
 	bool launched;
 	bool native;		/* the first process runs unrecorded */
 	bool removed;		/* the store is being removed, or was: @keep_if */

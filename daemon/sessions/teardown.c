@@ -6,6 +6,7 @@
 
 #include "libdep/collect/kept_now.h"
 #include "libdep/format/file/ending.h"
+#include "exit_status.h"
 #include "snapshot.h"
 #include "teardown.h"
 #include "state_file.h"
@@ -144,6 +145,7 @@ static void be_ended(struct session *s, int ret)
 	dep_loss_add(&d->loss, &s->loss);
 	s->before = t;
 	s->last.live_processes = 0;
+	exit_status_end(s);
 
 	wakeups_remove(d->wakeups, s->wakeup);
 	s->wakeup = -1;
