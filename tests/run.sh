@@ -241,6 +241,7 @@ suite first-engine 1400 bash tests/first_engine.sh
 suite first-namespaces 300 bash tests/first_namespaces.sh
 suite first-signals 300 bash tests/first_signals.sh
 suite daemon-rules 300 bash tests/daemon_rules.sh
+suite rules-last 300 bash tests/rules_last.sh
 suite breach 1200 bash tests/breach/run.sh
 suite daemon-redis 300 bash tests/daemon_redis.sh
 # SOAK_SECONDS, plus the time for starting and ending; LONG=1 multiplies it by ten

@@ -60,6 +60,7 @@ int rules_attach(struct depd *d, const struct rules_config *r, char *why)
 		.owner = d->self, .argv = argv, .argc = 1, .rule = r->rule, .store = path,
 		.flags = r->flags, .ring_size = r->ring_size, .max_size = r->max_size,
 		.last_bytes = r->last_bytes, .last_ns = r->last_ns,
+		.last_on_disk = r->last_on_disk, .keep_if = r->keep_if,
 		.level = r->level, .aslr = true, .transport = r->transport,
 		.shared = r->shared, .group = r->group,
 	};
@@ -130,7 +131,8 @@ static int attach(struct depd *d, const struct pending_exec *e, const struct pol
 		.rule = r->name, .comm = e->p.comm, .path = e->p.path,
 		.dir = r->store ? r->store : d->config.store, .flags = r->flags,
 		.ring_size = r->ring_size, .max_size = r->max_size,
-		.last_bytes = r->last_bytes, .last_ns = r->last_ns, .level = r->level,
+		.last_bytes = r->last_bytes, .last_ns = r->last_ns,
+		.last_on_disk = r->last_on_disk, .keep_if = r->keep_if, .level = r->level,
 		.transport = r->transport, .shared = r->shared, .group = r->group,
 	};
 

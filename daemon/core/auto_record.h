@@ -14,6 +14,8 @@ struct rules_config {
 	uint32_t seq;		/* number of the front's request, for the answer; 0: no front */
 	uint32_t flags;
 	uint64_t ring_size, max_size, last_bytes, last_ns;
+	bool last_on_disk;
+	enum dep_keep_if keep_if;
 	int level;
 	enum request_transport transport;
 	bool shared;		/* @group gets read access to the store */

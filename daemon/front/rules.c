@@ -306,6 +306,8 @@ static int ask(struct front *f, const struct pending_exec *e, const struct polic
 	t->request.max_size = r->max_size;
 	t->request.last_bytes = r->last_bytes;
 	t->request.last_ns = r->last_ns;
+	t->request.last_on_disk = r->last_on_disk;
+	t->request.keep_if = r->keep_if;
 	t->request.transport = r->transport;
 	t->request.shared = r->shared;
 	t->request.group = r->group;

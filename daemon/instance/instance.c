@@ -246,6 +246,7 @@ static void attach(struct instance_link *l, struct link_attach *t, int pidfd)
 		.comm = t->comm, .path = t->path,
 		.dir = t->store, .flags = t->flags, .ring_size = t->ring_size,
 		.max_size = t->max_size, .last_bytes = t->last_bytes, .last_ns = t->last_ns,
+		.last_on_disk = t->last_on_disk, .keep_if = t->keep_if,
 		.level = t->level, .transport = t->transport,
 		.shared = t->shared, .group = t->group, .seq = t->seq,
 	};

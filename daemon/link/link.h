@@ -71,7 +71,7 @@ struct link_attach {
 	uint32_t flags;
 	int32_t level;
 	uint64_t ring_size, max_size, last_bytes, last_ns;
-	uint32_t transport;
+	uint32_t transport, keep_if, last_on_disk;
 	uint32_t shared, group;	/* if @shared, @group gets read access to the store */
 	char rule[256], comm[32];
 	char path[PATH_MAX];	/* path of the program */

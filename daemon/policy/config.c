@@ -60,9 +60,11 @@ static int check_last(struct conf *p, const struct policy_rule *r)
 {
 	uint64_t ring = r->ring_size ? r->ring_size : DEP_RING_DEFAULT;
 
-	if (!r->last_bytes)
+	if (!r->last_bytes && !r->last_on_disk)
 		return 0;
 	p->line = p->rule_line[p->c->nrules - 1];
+	if (!r->last_bytes)
+		return conf_error(p, 1, "rule %s has last-on-disk, which needs last", r->name);
 	if (r->max_size || r->flags & ADEPT_S_NULL || r->transport == REQUEST_KMOD)
 		return conf_error(p, 1, "rule %s has last, which excludes max-size, null and "
 				  "transport = kmod", r->name);
@@ -210,6 +212,24 @@ static int read_line(struct conf *p, char *line, size_t n)
 	return *line == '[' ? begin_section(p, line, skip + 1) : read_setting(p, line, skip + 1);
 }
 
+/* The files of a window would make depd remove all other stores. [depd] can follow the rules. */
+static int check_files(struct conf *p)
+{
+	const struct depd_config *c = p->c;
+	uint32_t i;
+
+	for (i = 0; i < c->nrules; i++) {
+		if (!c->rule[i].last_on_disk || c->rule[i].store || !c->max_store ||
+		    c->rule[i].last_bytes <= c->max_store)
+			continue;
+		p->line = p->rule_line[i];
+		return conf_error(p, 1, "rule %s: with last-on-disk, last must not exceed "
+				  "max-store (%llu bytes)", c->rule[i].name,
+				  (unsigned long long)c->max_store);
+	}
+	return 0;
+}
+
 static int read_all(struct conf *p, char *text, size_t n)
 {
 	size_t at, len;
@@ -224,7 +244,8 @@ static int read_all(struct conf *p, char *text, size_t n)
 		if (err)
 			return err;
 	}
-	return end_section(p);
+	err = end_section(p);
+	return err ? err : check_files(p);
 }
 
 uint64_t policy_max_last(const struct depd_config *c)

@@ -229,6 +229,22 @@ static int set_on_full(const struct value *v, const struct key *k)
 	return 0;
 }
 
+static int set_keep_if(const struct value *v, const struct key *k)
+{
+	enum dep_keep_if *to = v->to;
+
+	(void)k;
+	if (!strcmp(v->text, "always"))
+		*to = DEP_KEEP_IF_ALWAYS;
+	else if (!strcmp(v->text, "failure"))
+		*to = DEP_KEEP_IF_FAILURE;
+	else if (!strcmp(v->text, "crash"))
+		*to = DEP_KEEP_IF_CRASH;
+	else
+		return refuse(v, "always, failure or crash");
+	return 0;
+}
+
 static int set_transport(const struct value *v, const struct key *k)
 {
 	static const char *const names[] = { "auto", "kmod", "shm" };
@@ -335,6 +351,8 @@ static const struct key rule_keys[] = {
 	{ "on-full", set_on_full, RULE(flags), 0, 0, 0, 0 },
 	{ "max-size", set_size, RULE(max_size), 1, UINT64_MAX, 0, 0 },
 	{ "last", set_last, RULE(last_bytes), 0, 0, 0, 0 },
+	{ "last-on-disk", set_bool, RULE(last_on_disk), 0, 0, 0, 0 },
+	{ "keep-if", set_keep_if, RULE(keep_if), 0, 0, 0, 0 },
 	{ "level", set_u32, RULE(level), 1, 19, 0, 0 },
 	{ "transport", set_transport, RULE(transport), 0, 0, 0, 0 },
 	{ "follow", set_flag, RULE(flags), 0, 0, ADEPT_S_NO_FOLLOW, true },

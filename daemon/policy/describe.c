@@ -31,12 +31,16 @@ static bool add_conditions(cJSON *o, const struct policy_rule *r)
 static bool add_how(cJSON *o, const struct policy_rule *r)
 {
 	static const char *const transport[] = { "auto", "kmod", "shm" };
+	static const char *const keep_if[DEP_KEEP_IFS] = { "always", "failure", "crash" };
 
 	return (!r->ring_size || add_number(o, "ring_size", r->ring_size)) &&
 	       add_text(o, "on_full", r->flags & ADEPT_S_DROP ? "drop" : "wait") &&
 	       (!r->max_size || add_number(o, "max_size", r->max_size)) &&
 	       (!r->last_bytes || add_number(o, "last_bytes", r->last_bytes)) &&
 	       (!r->last_ns || add_number(o, "last_ns", r->last_ns)) &&
+	       (!r->last_bytes ||
+		cJSON_AddBoolToObject(o, "last_on_disk", r->last_on_disk)) &&
+	       add_text(o, "keep_if", keep_if[r->keep_if]) &&
 	       (!r->level || add_number(o, "level", r->level)) &&
 	       add_text(o, "transport", transport[r->transport]) &&
 	       cJSON_AddBoolToObject(o, "follow", !(r->flags & ADEPT_S_NO_FOLLOW)) &&

@@ -29,6 +29,8 @@ struct policy_rule {
 	uint64_t ring_size, max_size;
 	/* keep only the newest part of this size, and of this age if not 0; 0: keep all */
 	uint64_t last_bytes, last_ns;
+	bool last_on_disk;	/* with @last_bytes: in files of the store */
+	enum dep_keep_if keep_if;	/* how the process must end for the store to stay */
 	int level;
 	enum request_transport transport;
 	char *store;		/* directory for the rule's stores; NULL: depd_config.store */

@@ -26,6 +26,8 @@ static void check(const struct depd_config *c)
 	for (uint32_t i = 0; i < c->nrules; i++) {
 		const struct policy_rule *r = &c->rule[i];
 
+		if ((r->last_on_disk && !r->last_bytes) || r->keep_if >= DEP_KEEP_IFS)
+			abort();
 		if (!r->every || r->level > 19 || r->transport > REQUEST_SHM || !*r->name ||
 		    !(r->comm || r->path || r->cgroup || r->argv || r->has_uid))
 			abort();

@@ -146,6 +146,39 @@ static void test_rule(void **state)
 	assert_int_equal(conf.rule[2].transport, REQUEST_AUTO);
 }
 
+static void test_last(void **state)
+{
+	const struct policy_rule *r;
+
+	(void)state;
+	good("[rule a]\ncomm=x\nlast = 5m,2G\nlast-on-disk = yes\nkeep-if = crash\n"
+	     "[rule b]\ncomm=x\nkeep-if = failure\nlast = 30s\nlast-on-disk = no\n"
+	     "[rule c]\ncomm=x\nkeep-if = always\n"
+	     "[rule d]\ncomm=x\nlast-on-disk=yes\nstore = /s\nlast=1T\n");
+	r = conf.rule;
+	assert_int_equal(r->last_bytes, 2ull << 30);
+	assert_int_equal(r->last_ns, 300000000000);
+	assert_true(r->last_on_disk);
+	assert_int_equal(r->keep_if, DEP_KEEP_IF_CRASH);
+	r++;
+	assert_int_equal(r->last_bytes, REQUEST_LAST);
+	assert_false(r->last_on_disk);
+	assert_int_equal(r->keep_if, DEP_KEEP_IF_FAILURE);
+	r++;
+	assert_false(r->last_bytes || r->last_on_disk);
+	assert_int_equal(r->keep_if, DEP_KEEP_IF_ALWAYS);
+	assert_true(r[1].last_on_disk);
+
+	bad("[rule a]\nlast-on-disk = yes\ncomm = x\n", 1, 1, "which needs last");
+	bad("[rule a]\ncomm = x\nlast = 4M\nmax-size = 1G\n", 1, 1, "excludes max-size");
+	/* The default of max-store is 10 GiB. */
+	bad("[rule a]\ncomm = x\nlast = 11G\nlast-on-disk = yes\n", 1, 1, "max-store");
+	bad("[rule b]\ncomm=b\n[rule a]\ncomm = x\nlast = 2M\nring-size = 1M\n"
+	    "last-on-disk = yes\n[depd]\nmax-store = 1M\n", 3, 1, "rule a: with last-on-disk");
+	good("[rule a]\ncomm = x\nlast = 11G\nlast-on-disk = yes\n[depd]\nmax-store = 0\n");
+	good("[rule a]\ncomm = x\nlast = 11G\n");
+}
+
 static void test_lines(void **state)
 {
 	(void)state;
@@ -207,6 +240,11 @@ static void test_values(void **state)
 		{ "on-full = block", "wait or drop" },
 		{ "level = 20", "from 1 to 19" },
 		{ "transport = pigeon", "auto, kmod or shm" },
+		{ "last = 5x", "a size such as" },
+		{ "last = 1M,2M", "a size such as" },
+		{ "last = 0", "a size such as" },
+		{ "last-on-disk = 1", "yes or no" },
+		{ "keep-if = never", "always, failure or crash" },
 		{ "follow = maybe", "yes or no" },
 		{ "self-check = 1", "yes or no" },
 		{ "null = # no", "yes or no" },
@@ -310,7 +348,8 @@ static void test_describe(void **state)
 	good("[rule a]\ncomm = \"x\"\nlevel = 3\nuid=5\n");
 	text = policy_describe(&conf);
 	assert_string_equal(text, "[{\"name\":\"a\",\"comm\":\"\\\"x\\\"\",\"uid\":5,\"every\":1,"
-			    "\"at_once\":0,\"terminal\":false,\"on_full\":\"wait\",\"level\":3,"
+			    "\"at_once\":0,\"terminal\":false,\"on_full\":\"wait\",\"keep_if\":\"always\","
+			    "\"level\":3,"
 			    "\"transport\":\"auto\",\"follow\":true,\"self_check\":false,"
 			    "\"discarded\":false}]");
 	free(text);
@@ -414,6 +453,7 @@ int main(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_depd),
 		cmocka_unit_test(test_rule),
+		cmocka_unit_test(test_last),
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_values),

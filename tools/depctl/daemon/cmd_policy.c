@@ -122,6 +122,10 @@ static void say_how(struct policy *p, const struct policy_rule *r)
 	if (r->last_ns)
 		out_printf(&p->out, ", and of that the last %llu s",
 			   (unsigned long long)(r->last_ns / 1000000000));
+	out_text(&p->out, r->last_on_disk ? ", in files" : "");
+	if (r->keep_if != DEP_KEEP_IF_ALWAYS)
+		out_printf(&p->out, ", if the process %s", r->keep_if == DEP_KEEP_IF_CRASH ?
+			   "is killed by a signal" : "fails");
 	if (r->ring_size)
 		out_printf(&p->out, ", with rings of %s", human_size(r->ring_size, size));
 	out_text(&p->out, r->flags & ADEPT_S_DROP ? ", dropping data when a ring is full" : "");
