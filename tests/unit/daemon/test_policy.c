@@ -348,8 +348,8 @@ static void test_describe(void **state)
 	good("[rule a]\ncomm = \"x\"\nlevel = 3\nuid=5\n");
 	text = policy_describe(&conf);
 	assert_string_equal(text, "[{\"name\":\"a\",\"comm\":\"\\\"x\\\"\",\"uid\":5,\"every\":1,"
-			    "\"at_once\":0,\"terminal\":false,\"on_full\":\"wait\",\"keep_if\":\"always\","
-			    "\"level\":3,"
+			    "\"at_once\":0,\"terminal\":false,\"on_full\":\"wait\","
+			    "\"keep_if\":\"always\",\"level\":3,"
 			    "\"transport\":\"auto\",\"follow\":true,\"self_check\":false,"
 			    "\"discarded\":false}]");
 	free(text);
