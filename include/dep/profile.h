@@ -90,6 +90,53 @@ int dep_profile_make(struct dep_store *store, const struct dep_fragments *code,
 		     const struct dep_fold_options *options, struct dep_profile **out);
 void dep_profile_free(struct dep_profile *p);
 
+/* ---- profiles of intervals of time ---- */
+
+#define DEP_INTERVALS_MAX	65536u	/* from the first interval to the last one */
+
+/**
+ * struct dep_interval - an interval of the recording's time
+ * @start_ns, @end_ns: CLOCK_MONOTONIC; @profile has the segments that begin in [start_ns, end_ns)
+ * @profile: its rows, without those of threads; @loss is 0
+ */
+struct dep_interval {
+	uint64_t start_ns, end_ns;
+	const struct dep_profile *profile;
+};
+
+struct dep_intervals;
+
+/**
+ * dep_intervals_make() - count in one pass what was executed in each interval of @per_ns
+ * @options: NULL: the defaults
+ *
+ * The first interval begins with the recording.  A segment counts as a whole in the interval in which
+ * it begins, so the counts of all intervals add up to those of dep_profile_make(), row by row.  An
+ * edge counts with its branch; what it enters can count in the next interval.
+ *
+ * Return: 0 or a negative errno with dep_error(); -ERANGE: there would be more than
+ * DEP_INTERVALS_MAX, and dep_error() names the smallest interval possible.
+ */
+int dep_intervals_make(struct dep_store *store, const struct dep_fragments *code,
+		       const struct dep_fold_options *options, uint64_t per_ns,
+		       struct dep_intervals **out);
+void dep_intervals_free(struct dep_intervals *iv);
+
+/** dep_intervals_whole() - the profile of all intervals together; it belongs to @iv */
+const struct dep_profile *dep_intervals_whole(const struct dep_intervals *iv);
+
+/**
+ * dep_intervals_next() - the next interval in which a segment begins
+ * @out: valid until the next call
+ *
+ * Only the rows of one interval are in memory.
+ *
+ * Return: 1; 0: there is none left; or a negative errno with dep_error().
+ */
+int dep_intervals_next(struct dep_intervals *iv, struct dep_interval *out);
+
+/* ---- code ---- */
+
 /**
  * dep_insn_bytes() - the bytes of the instruction at @pc of fragment @fragment
  * @out: room for 15 bytes

@@ -2,10 +2,10 @@
 /*
  * Count exits, the targets of indirect branches, and where control was interrupted.
  *
- * Each exit has counters, which are added to the thread and the process when the next thread
- * begins; what an exit means for instructions and branches is worked out once, in rows.c.  The last
- * targets of indirect branches are counted in a small table that needs no search; a counter moves
- * to the hash table when another one needs its place.
+ * Each exit has counters, which are added to the thread and the process when the next thread or
+ * interval begins; what an exit means for instructions and branches is worked out once, in rows.c.
+ * The last targets of indirect branches are counted in a small table that needs no search; a
+ * counter moves to the hash table when another one needs its place.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -51,6 +51,9 @@ struct part {
 	struct dep_thread_count *thread;	/* row of the current thread */
 	struct dep_time_count *time;		/* row of the current segment */
 	u64 pc;			/* where the thread goes on */
+	u32 interval;		/* of the current segment */
+	u32 pc_first, pc_last;	/* of the first and the last segment that showed @pc.  @waiting is
+				 * of the first one */
 	u64 first_seq, last_seq;	/* of the current run of segments */
 	bool at_seam;		/* the unit before this one knows where the thread goes on */
 	u32 waiting;		/* an indirect exit whose next code has not been seen yet; or 0 */
@@ -61,6 +64,8 @@ struct part {
 	size_t ntouched;
 	size_t compact_at;	/* number of rows of all.exits */
 	struct pair pair[DEP_PAIRS];
+	u32 used[DEP_PAIRS];	/* indices in @pair of the counters that are not 0 */
+	u32 nused;
 };
 
 static void free_part(struct part *p)
@@ -79,13 +84,15 @@ static u8 brief_of(const struct dep_code_exit *x)
 
 static void *make_part(void *self, const struct dep_fragments *code)
 {
+	const struct dep_counts_all *all = self;
 	struct part *p = calloc(1, sizeof(*p));
 	u32 i;
 
-	(void)self;
 	if (!p)
 		return NULL;
 	p->code = code;
+	p->all.start_ns = all->start_ns;
+	p->all.per_ns = all->per_ns;
 	p->store = dep_code_made(code)->store;
 	p->all.threads.may_move = DEP_TABLE_MOVES;
 	p->compact_at = EXITS_MIN;
@@ -123,7 +130,9 @@ static int by_exit(const void *pa, const void *pb)
 
 	if (a->process != b->process)
 		return a->process < b->process ? -1 : 1;
-	return a->exit < b->exit ? -1 : a->exit > b->exit;
+	if (a->exit != b->exit)
+		return a->exit < b->exit ? -1 : 1;
+	return a->interval < b->interval ? -1 : a->interval > b->interval;
 }
 
 /* Sort the rows and add up those of one exit. */
@@ -176,6 +185,7 @@ static int keep_exits(struct part *p)
 			return -ENOMEM;
 		row->process = p->of->process;
 		row->exit = p->touched[i];
+		row->interval = p->interval;
 		row->count = count;
 		add_to_thread(p->thread, &p->code->exit[row->exit], count);
 	}
@@ -190,9 +200,10 @@ static int keep_exits(struct part *p)
 
 /* ---- targets of indirect branches ---- */
 
-static int count_pair(struct part *p, u32 exit, u64 pc, u32 image, u64 count)
+static int count_pair(struct part *p, u32 exit, u64 pc, u32 image, u32 interval, u64 count)
 {
-	struct dep_counter key = { .a = pc, .b = exit, .c = p->of->process, .d = image };
+	struct dep_counter key = { .a = pc, .b = exit, .c = p->of->process, .d = image,
+				   .e = interval };
 
 	return dep_count_add(&p->all.pairs, &key, count);
 }
@@ -200,7 +211,8 @@ static int count_pair(struct part *p, u32 exit, u64 pc, u32 image, u64 count)
 static int keep_pair(struct part *p, struct pair *slot)
 {
 	const struct dep_code_fragment *f = &p->code->fragment[slot->fragment];
-	int err = slot->count ? count_pair(p, slot->exit, f->pc, f->image, slot->count) : 0;
+	int err = slot->count ? count_pair(p, slot->exit, f->pc, f->image, p->interval,
+					   slot->count) : 0;
 
 	slot->count = 0;
 	return err;
@@ -209,13 +221,16 @@ static int keep_pair(struct part *p, struct pair *slot)
 /* Fragment @next was executed after the indirect branch of @exit. */
 static inline int add_pair(struct part *p, u32 exit, u32 next)
 {
-	struct pair *slot = &p->pair[(exit * 61u ^ next * 7u) % DEP_PAIRS];
+	u32 at = (exit * 61u ^ next * 7u) % DEP_PAIRS;
+	struct pair *slot = &p->pair[at];
 	int err;
 
 	if (slot->exit == exit && slot->fragment == next && slot->count) {
 		slot->count++;
 		return 0;
 	}
+	if (!slot->count)
+		p->used[p->nused++] = at;
 	err = keep_pair(p, slot);
 	*slot = (struct pair){ .exit = exit, .fragment = next, .count = 1 };
 	return err;
@@ -226,15 +241,16 @@ static int keep_pairs(struct part *p)
 	int err = 0;
 	u32 i;
 
-	for (i = 0; i < DEP_PAIRS && !err; i++)
-		err = keep_pair(p, &p->pair[i]);
+	for (i = 0; i < p->nused && !err; i++)
+		err = keep_pair(p, &p->pair[p->used[i]]);
+	p->nused = 0;
 	return err;
 }
 
 /* The branch that waits went to @p->pc, where the code of @image follows. */
 static int end_wait(struct part *p, u32 image)
 {
-	int err = p->waiting ? count_pair(p, p->waiting, p->pc, image, 1) : 0;
+	int err = p->waiting ? count_pair(p, p->waiting, p->pc, image, p->pc_first, 1) : 0;
 
 	p->waiting = 0;
 	return err;
@@ -242,11 +258,25 @@ static int end_wait(struct part *p, u32 image)
 
 /* ---- where control was interrupted ---- */
 
-static int add_break(struct part *p, u64 pc, u32 kind, u32 image)
+static int add_break(struct part *p, u64 pc, u32 kind, u32 image, u32 interval)
 {
-	struct dep_counter key = { .a = pc, .b = kind, .c = p->of->process, .d = image };
+	struct dep_counter key = { .a = pc, .b = kind, .c = p->of->process, .d = image,
+				   .e = interval };
 
 	return dep_count_add(&p->all.breaks, &key, 1);
+}
+
+/* The thread was not where it was expected to go on. */
+static int add_left(struct part *p)
+{
+	return add_break(p, p->pc, DEP_EDGE_LEFT, DEP_IMAGE_LATER, p->pc_last);
+}
+
+/* The current segment shows that the thread goes on at @pc. */
+static void set_pc(struct part *p, u64 pc)
+{
+	p->pc = pc;
+	p->pc_first = p->pc_last = p->interval;
 }
 
 static int add_seam(struct part *p, const struct dep_seam *seam)
@@ -270,6 +300,7 @@ static int begin_at_seam(struct part *p, u64 pc, u32 image)
 	struct dep_seam s = {
 		.seq = p->first_seq, .pc = pc, .image = image,
 		.entered = p->pc != UNKNOWN ? DEP_IMAGE_LATER : image, .begins = true,
+		.first = p->pc != UNKNOWN ? p->pc_first : p->interval,
 	};
 
 	p->at_seam = false;
@@ -283,18 +314,18 @@ static int arrive(struct part *p, u64 pc, u32 image)
 
 	if (p->at_seam && (p->pc == UNKNOWN || p->pc == pc)) {
 		err = begin_at_seam(p, pc, image);
-		p->pc = pc;
+		set_pc(p, pc);
 		return err;
 	}
 	if (p->at_seam)
 		err = begin_at_seam(p, p->pc, DEP_IMAGE_LATER);
 	if (p->pc != pc) {
 		if (!err && p->pc != UNKNOWN)
-			err = add_break(p, p->pc, DEP_EDGE_LEFT, DEP_IMAGE_LATER);
+			err = add_left(p);
 		if (!err)
-			err = add_break(p, pc, DEP_EDGE_ENTERED, image);
+			err = add_break(p, pc, DEP_EDGE_ENTERED, image, p->interval);
 	}
-	p->pc = pc;
+	set_pc(p, pc);
 	return err;
 }
 
@@ -307,7 +338,7 @@ static int leave(struct part *p)
 		err = begin_at_seam(p, p->pc, DEP_IMAGE_LATER);
 	p->at_seam = false;
 	if (!err && p->pc != UNKNOWN)
-		err = add_break(p, p->pc, DEP_EDGE_LEFT, DEP_IMAGE_LATER);
+		err = add_left(p);
 	p->pc = UNKNOWN;
 	return err;
 }
@@ -315,7 +346,8 @@ static int leave(struct part *p)
 /* The current run of segments has ended: the next one, in another part, may go on. */
 static int end_run(struct part *p)
 {
-	struct dep_seam s = { .seq = p->last_seq + 1, .pc = p->pc, .exit = p->waiting };
+	struct dep_seam s = { .seq = p->last_seq + 1, .pc = p->pc, .exit = p->waiting,
+			      .first = p->pc_first, .last = p->pc_last };
 	int err = 0;
 
 	if (p->at_seam) {
@@ -334,15 +366,17 @@ static int end_run(struct part *p)
 
 /* ---- callbacks ---- */
 
-/* Counters of exits belong to the current thread, those of pairs to its process. */
-static int set_thread(struct part *p, const struct dep_thread *t)
+/* Counters of exits belong to the current thread and interval, those of pairs to its process. */
+static int set_thread(struct part *p, const struct dep_thread *t, u32 interval)
 {
-	int err = p->of && p->of != t ? keep_exits(p) : 0;
+	bool next = p->of && interval != p->interval;
+	int err = next || (p->of && p->of != t) ? keep_exits(p) : 0;
 
-	if (!err && p->of && p->of->process != t->process)
+	if (!err && p->of && (next || p->of->process != t->process))
 		err = keep_pairs(p);
 	if (err)
 		return err;
+	p->interval = interval;
 	p->of = t;
 	p->thread = dep_table_of(&p->all.threads, sizeof(*p->thread), t->serial);
 	return p->thread ? 0 : -ENOMEM;
@@ -368,7 +402,8 @@ static int begin_segment(void *part, const struct dep_fold_segment *seg)
 	int err = goes_on || !p->of ? 0 : end_run(p);
 
 	if (!err)
-		err = set_thread(p, seg->thread);
+		err = set_thread(p, seg->thread,
+				 dep_interval_of(&p->all, seg->segment->start_ns));
 	if (err)
 		return err;
 	p->time = dep_table_add(&p->all.times, sizeof(*p->time));
@@ -454,7 +489,7 @@ static int take_exits(void *part, const uint32_t *exit, size_t n, uint64_t next_
 
 	if (!err)
 		err = count_exits(p, exit, n);
-	p->pc = next_pc;
+	set_pc(p, next_pc);
 	/* A branch to an unknown place is not counted as a pair. */
 	if (p->brief[last] & INDIRECT && next_pc)
 		p->waiting = last;
@@ -464,7 +499,8 @@ static int take_exits(void *part, const uint32_t *exit, size_t n, uint64_t next_
 static int take_piece(void *part, const struct dep_fold_piece *piece)
 {
 	struct part *p = part;
-	struct dep_counter key = { .a = piece->fragment, .b = piece->to, .c = p->of->process };
+	struct dep_counter key = { .a = piece->fragment, .b = piece->to, .c = p->of->process,
+				   .e = p->interval };
 	int err = arrive_in(p, &p->code->fragment[piece->fragment]);
 
 	if (!err)
@@ -472,7 +508,7 @@ static int take_piece(void *part, const struct dep_fold_piece *piece)
 	p->time->insns += piece->to;
 	p->thread->insns += piece->to;
 	p->thread->refs += dep_code_refs(p->code, piece->fragment, piece->to);
-	p->pc = piece->pc;
+	set_pc(p, piece->pc);
 	return err;
 }
 
@@ -484,10 +520,14 @@ static int take_event(void *part, const struct dep_event *event)
 
 	if (event->id == ADEPT_EV_SIGNAL)
 		p->thread->signals++;
-	if (event->id != ADEPT_EV_CONTEXT || p->pc == ctx->pc)
+	if (event->id != ADEPT_EV_CONTEXT)
 		return 0;
+	if (p->pc == ctx->pc) {
+		p->pc_last = p->interval;
+		return 0;
+	}
 	if (p->at_seam && p->pc == UNKNOWN) {
-		p->pc = ctx->pc;
+		set_pc(p, ctx->pc);
 		return 0;
 	}
 	/* Where the branch went is known, but other code ran first. */
@@ -587,9 +627,18 @@ static int by_seam(const void *pa, const void *pb)
 	return a->begins - b->begins;
 }
 
-static int settle_break(struct dep_counts_all *a, const struct dep_seam *s, u32 kind, u32 image)
+static int settle_left(struct dep_counts_all *a, const struct dep_seam *s)
 {
-	struct dep_counter key = { .a = s->pc, .b = kind, .c = s->process, .d = image };
+	struct dep_counter key = { .a = s->pc, .b = DEP_EDGE_LEFT, .c = s->process,
+				   .d = DEP_IMAGE_LATER, .e = s->last };
+
+	return dep_count_add(&a->breaks, &key, 1);
+}
+
+static int settle_entered(struct dep_counts_all *a, const struct dep_seam *s)
+{
+	struct dep_counter key = { .a = s->pc, .b = DEP_EDGE_ENTERED, .c = s->process,
+				   .d = s->entered, .e = s->first };
 
 	return dep_count_add(&a->breaks, &key, 1);
 }
@@ -597,7 +646,8 @@ static int settle_break(struct dep_counts_all *a, const struct dep_seam *s, u32 
 /* The branch at the end of run @s went on with the code of @image. */
 static int settle_wait(struct dep_counts_all *a, const struct dep_seam *s, u32 image)
 {
-	struct dep_counter key = { .a = s->pc, .b = s->exit, .c = s->process, .d = image };
+	struct dep_counter key = { .a = s->pc, .b = s->exit, .c = s->process, .d = image,
+				   .e = s->first };
 
 	return s->exit ? dep_count_add(&a->pairs, &key, 1) : 0;
 }
@@ -610,7 +660,7 @@ static int settle_end(struct dep_counts_all *a, struct dep_seam *open)
 	if (open->pc != UNKNOWN) {
 		err = settle_wait(a, open, DEP_IMAGE_LATER);
 		if (!err)
-			err = settle_break(a, open, DEP_EDGE_LEFT, DEP_IMAGE_LATER);
+			err = settle_left(a, open);
 	}
 	*open = (struct dep_seam){ .pc = UNKNOWN };
 	return err;
@@ -624,6 +674,8 @@ static int settle_begin(struct dep_counts_all *a, struct dep_seam *open, const s
 	if (s->pc == open->pc || (s->through && s->pc == UNKNOWN)) {
 		if (s->through) {
 			open->seq = s->to;
+			if (s->pc != UNKNOWN)
+				open->last = s->last;
 			return 0;
 		}
 		err = settle_wait(a, open, s->image);
@@ -632,7 +684,7 @@ static int settle_begin(struct dep_counts_all *a, struct dep_seam *open, const s
 	}
 	err = settle_end(a, open);
 	if (!err)
-		err = settle_break(a, s, DEP_EDGE_ENTERED, s->entered);
+		err = settle_entered(a, s);
 	if (s->through) {
 		*open = *s;
 		open->seq = s->to;

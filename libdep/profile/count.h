@@ -10,9 +10,10 @@
 
 #define DEP_PAIRS	32768u	/* indirect branches that are counted without the hash table */
 
-/** struct dep_exit_total - how often a process took an exit; a table row */
+/** struct dep_exit_total - how often a process took an exit in an interval; a table row */
 struct dep_exit_total {
 	u32 process, exit;	/* serial; number of the exit */
+	u32 interval, pad;
 	u64 count;
 };
 
@@ -30,21 +31,32 @@ struct dep_seam {
 	u32 exit;		/* an end: indirect exit that goes on at @pc; 0: none */
 	u32 image;		/* of a beginning: of the code at @pc, or DEP_IMAGE_LATER */
 	u32 entered;		/* of a beginning: @image of the row, if the end does not match */
+	/* Intervals of the first and the last segment that showed @pc; @exit is of @first. */
+	u32 first, last;
 	bool begins, through;
 };
 
 /**
  * struct dep_counts_all - all counts of a pass, or of a worker's part of it
- * @exits: struct dep_exit_total; after dep_counts_settle() sorted, without duplicates
+ * @start_ns, @per_ns: interval i begins at @start_ns + i * @per_ns; @per_ns 0: there is only one.
+ *	Set before the pass
+ * @exits: struct dep_exit_total; after dep_counts_settle() sorted by process, exit and interval,
+ *	without duplicates
  * @pairs: targets of indirect branches: a = address, b = number of the exit, c = process, d = file
- *	of the address, or DEP_IMAGE_LATER
- * @pieces: records without an exit: a = fragment, b = instructions executed, c = process
- * @breaks: a = address, b = DEP_EDGE_ENTERED or DEP_EDGE_LEFT, c = process, d as in @pairs
+ *	of the address, or DEP_IMAGE_LATER, e = interval
+ * @pieces: records without an exit: a = fragment, b = instructions executed, c = process,
+ *	e = interval
+ * @breaks: a = address, b = DEP_EDGE_ENTERED or DEP_EDGE_LEFT, c = process, d and e as in @pairs
  * @threads: struct dep_thread_count, sorted by thread
  * @times: struct dep_time_count
  * @seams: struct dep_seam
+ *
+ * All counts belong to the interval in which the segment begins that has them: an indirect branch
+ * to that of the branch, and DEP_EDGE_LEFT to that of the last segment that showed where the thread
+ * would go on.
  */
 struct dep_counts_all {
+	u64 start_ns, per_ns;
 	struct dep_table exits, threads, times, seams;
 	struct dep_count_map pairs, pieces, breaks;
 };
@@ -53,6 +65,12 @@ struct dep_counts_all {
 
 /** dep_count_fold - `self` is a struct dep_counts_all of zeros */
 extern const struct dep_fold dep_count_fold;
+
+/** dep_interval_of() - the interval of a segment that begins at @ns */
+static inline u32 dep_interval_of(const struct dep_counts_all *a, u64 ns)
+{
+	return a->per_ns && ns > a->start_ns ? (u32)((ns - a->start_ns) / a->per_ns) : 0;
+}
 
 /** dep_counts_settle() - sort the exits and match the seams, after the pass; 0 or an error */
 int dep_counts_settle(struct dep_counts_all *a, struct dep_store *store);

@@ -16,7 +16,7 @@ static struct dep_counter *find(const struct dep_count_map *m, const struct dep_
 	for (;; i = (i + 1) & mask) {
 		s = &m->slot[i];
 		if (!s->count || (s->a == key->a && s->b == key->b && s->c == key->c &&
-				  s->d == key->d))
+				  s->d == key->d && s->e == key->e))
 			return s;
 	}
 }

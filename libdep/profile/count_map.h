@@ -10,7 +10,7 @@
 /** struct dep_counter - a counter and its key, whose meaning is the user's */
 struct dep_counter {
 	u64 a, b;
-	u32 c, d;
+	u32 c, d, e, pad;
 	u64 count;		/* 0: the slot is free */
 };
 

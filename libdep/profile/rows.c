@@ -18,35 +18,8 @@ struct passed {
 	u64 *step;		/* number of times that exactly the first i steps were passed */
 };
 
-/* ---- pieces, sorted by process and fragment ---- */
-
-static int by_piece(const void *pa, const void *pb)
-{
-	const struct dep_counter *a = pa, *b = pb;
-
-	if (a->c != b->c)
-		return a->c < b->c ? -1 : 1;
-	if (a->a != b->a)
-		return a->a < b->a ? -1 : 1;
-	return a->b < b->b ? -1 : a->b > b->b;
-}
-
-static struct dep_counter *sorted_pieces(const struct dep_count_map *m)
-{
-	struct dep_counter *row = calloc(m->n + 1, sizeof(*row));
-	size_t i, n = 0;
-
-	if (!row) {
-		dep_fail(-ENOMEM, "interrupted records");
-		return NULL;
-	}
-	for (i = 0; i < m->room; i++)
-		if (m->slot[i].count)
-			row[n++] = m->slot[i];
-	if (n)
-		qsort(row, n, sizeof(*row), by_piece);
-	return row;
-}
+/* Mapped files that may be compared for each row of an interval, besides those of the pass. */
+#define IMAGE_STEPS	8u
 
 /* ---- rows of one fragment ---- */
 
@@ -70,6 +43,7 @@ static int add_edge(struct dep_rows *r, const struct dep_edge_count *e)
 	if (!row)
 		return -ENOMEM;
 	*row = *e;
+	r->images.steps += r->whole ? IMAGE_STEPS : 0;
 	return check_rows(r);
 }
 
@@ -168,6 +142,7 @@ static int add_insns(struct dep_rows *r, u32 process, u32 number, const u64 *ins
 			.refs = info->refs, .branch = info->branch, .fragment = number,
 		};
 		r->refs += row->count * info->refs;
+		r->images.steps += r->whole ? IMAGE_STEPS : 0;
 		pc += info->size;
 		err = check_rows(r);
 	}
@@ -253,24 +228,21 @@ static int add_fragment(struct dep_rows *r, u32 process, u32 number, struct feed
 
 static int add_all(struct dep_rows *r)
 {
-	const struct dep_table *exits = &r->counts->exits;
-	struct dep_counter *pieces = sorted_pieces(&r->counts->pieces);
+	const struct dep_counted *c = r->counts;
 	struct feed feed = {
-		.exit = exits->row,
-		.exit_end = exits->n ? (struct dep_exit_total *)exits->row + exits->n : NULL,
-		.piece = pieces, .piece_end = pieces + r->counts->pieces.n,
+		.exit = c->exit, .exit_end = c->nexits ? c->exit + c->nexits : c->exit,
+		.piece = c->piece, .piece_end = c->piece + c->npieces,
 	};
 	/* Instructions of a fragment and their number have 16 bits. */
 	struct passed n = {
 		.insn = malloc((UINT16_MAX + 2ul) * sizeof(u64)),
 		.step = malloc((UINT16_MAX + 2ul) * sizeof(u64)),
 	};
-	int err = pieces && n.insn && n.step ? 0 : dep_fail(-ENOMEM, "counts of a fragment");
+	int err = n.insn && n.step ? 0 : dep_fail(-ENOMEM, "counts of a fragment");
 	u32 process, number;
 
 	while (!err && next_fragment(r, &feed, &process, &number))
 		err = add_fragment(r, process, number, &feed, &n);
-	free(pieces);
 	free(n.insn);
 	free(n.step);
 	return err;
@@ -363,23 +335,24 @@ static int merge_edges(struct dep_table *t)
  */
 static u32 image_later(struct dep_rows *r, u32 process, u64 pc)
 {
-	const struct dep_insn_count *row = r->insns.row;
+	const struct dep_table *known = r->whole ? r->whole : &r->insns;
+	const struct dep_insn_count *row = known->row;
 	size_t lo, hi, mid, from = 0, end;
 	u32 image;
 
 	while (1) {
 		/* Rows are sorted by file in front of the address: try each file's rows. */
-		for (lo = from, hi = r->insns.n; lo < hi;) {
+		for (lo = from, hi = known->n; lo < hi;) {
 			mid = (lo + hi) / 2;
 			if (row[mid].process < process)
 				lo = mid + 1;
 			else
 				hi = mid;
 		}
-		if (lo == r->insns.n || row[lo].process != process)
+		if (lo == known->n || row[lo].process != process)
 			break;
 		image = row[lo].image;
-		for (from = lo, end = lo, hi = r->insns.n; from < hi;) {
+		for (from = lo, end = lo, hi = known->n; from < hi;) {
 			mid = (from + hi) / 2;
 			if (row[mid].process == process && row[mid].image == image)
 				from = mid + 1;
@@ -434,28 +407,23 @@ static int add_break(struct dep_rows *r, const struct dep_counter *c)
 
 static int add_rest(struct dep_rows *r)
 {
-	const struct dep_count_map *pairs = &r->counts->pairs, *breaks = &r->counts->breaks;
+	const struct dep_counted *c = r->counts;
 	size_t i;
 	int err = 0;
 
-	for (i = 0; i < pairs->room && !err; i++)
-		if (pairs->slot[i].count)
-			err = add_pair(r, &pairs->slot[i]);
-	for (i = 0; i < breaks->room && !err; i++)
-		if (breaks->slot[i].count)
-			err = add_break(r, &breaks->slot[i]);
+	for (i = 0; i < c->npairs && !err; i++)
+		err = add_pair(r, &c->pair[i]);
+	for (i = 0; i < c->ninterruptions && !err; i++)
+		err = add_break(r, &c->interruption[i]);
 	return err;
 }
 
 int dep_rows_make(struct dep_rows *r)
 {
-	int err = dep_images_make(&r->images, r->store);
+	int err = add_all(r);
 
 	if (!err)
-		err = add_all(r);
-	if (err)
-		return err;
-	err = merge_insns(&r->insns);
+		err = merge_insns(&r->insns);
 	if (!err)
 		err = add_rest(r);
 	return err ? err : merge_edges(&r->edges);
