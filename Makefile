@@ -236,7 +236,8 @@ $(B)/tests/test_delta: $(call unit_obj,test_delta) $(B)/libdep.a
 $(B)/tests/test_fold: $(call unit_obj,test_fold fold_store stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_fold_random: $(call unit_obj,test_fold_random fold_store stream stream_frag) \
 			   $(B)/libdep.a
-$(B)/tests/test_intervals: $(call unit_obj,test_intervals fold_store stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_intervals: $(call unit_obj,test_intervals fold_store stream stream_frag) \
+			 $(B)/libdep.a
 $(B)/tests/test_contexts: $(call unit_obj,test_contexts fold_store stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_callers: $(call unit_obj,test_callers fold_store stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files test_symbols_code \

@@ -185,6 +185,10 @@ for kind in methods calls pairs contexts edges blocks coverage; do
 	valid query-$kind query $kind --json racy.dep
 done
 valid query-methods query methods --json --inclusive racy.dep
+for kind in methods calls pairs edges coverage "coverage --files"; do
+	valid "query-${kind% *}" query $kind --json --per=1ms racy.dep
+	has "$kind: rows of intervals" '"interval_ns":[0-9]'
+done
 valid query-edges query edges --json --annotate=main racy.dep
 valid query-coverage query coverage --json --files racy.dep
 valid query-races query races --json --predict order.dep

@@ -237,6 +237,80 @@ def check_sums(insns, edges):
           sum(r["executions"] > 0 for r in insns.values()))
 
 
+# What identifies a row of a query, and its counts.
+ROWS = {
+    "methods": (lambda r: key(r["at"]), ("instructions", "calls", "references")),
+    "calls": (lambda r: (key(r["caller"]), key(r["callee"]), r["branch"]), ("calls",)),
+    "pairs": (lambda r: (key(r["site"]), key(r["target"]), r["branch"]), ("calls",)),
+    "edges": (lambda r: (key(r["from"]), key(r["to"]), r["branch"]), ("executions",)),
+}
+
+
+def sums(kind, rows):
+    name, counts = ROWS[kind]
+    total = collections.Counter()
+    for row in rows:
+        for count in counts:
+            total[name(row), count] += row[count]
+    return +total
+
+
+def selected(kind, rows):
+    """What an interval and a query of its time have in common.
+
+    At the borders of the latter control enters and leaves. Without symbols, functions are found by
+    the calls that a query sees, so only all of them together are compared.
+    """
+    if kind == "edges":
+        return sums(kind, [r for r in rows if r["branch"] not in ("entered", "left")])
+    total = collections.Counter()
+    for row in rows:
+        name = key(row["at"]) if sys.argv[3:] else None
+        for count in ("instructions", "references", "executed_bytes", "executed_instructions"):
+            total[name, count] += row.get(count, 0)
+    return +total
+
+
+def check_interval(kind, rows, start, per):
+    alone = query(kind, *(["--from=%dus" % (start // 1000)] if start else []),
+                  "--to=%dus" % ((start + per) // 1000))
+    return selected(kind, rows) == selected(kind, alone)
+
+
+def some_interval():
+    """A length in ns with which segments begin in different intervals."""
+    report = json.loads(run("report", "--json", STORE))
+    us = (int(report["end_ns"]) - int(report["start_ns"])) // 4000
+    while us > 1:
+        rows = run("query", "methods", "--json", "--top=1", "--per=%dus" % us, STORE)
+        if rows.count("interval_ns") > 1:
+            break
+        us //= 2
+    return max(us, 1) * 1000
+
+
+def check_intervals():
+    """Intervals add up to the whole, and each equals a query of its time alone."""
+    per = some_interval()
+    begins = set()
+    for kind in ROWS:
+        rows = query(kind, "--per=%dus" % (per // 1000))
+        order = [r["interval_ns"] for r in rows]
+        begins.update(order)
+        check("%s --per: intervals in order" % kind,
+              order == sorted(order) and not any(n % per for n in order), order[:5])
+        wrong = dict(sums(kind, rows).items() ^ sums(kind, query(kind)).items())
+        check("%s --per: sums of %d intervals" % (kind, len(set(order))), rows and not wrong,
+              list(wrong.items())[:5])
+    check("there are several intervals", len(begins) > 1, begins)
+    for kind in ("methods", "edges", "coverage"):
+        rows = collections.defaultdict(list)
+        for row in query(kind, "--per=%dus" % (per // 1000)):
+            rows[row["interval_ns"]].append(row)
+        wrong = [n for n, own in rows.items() if not check_interval(kind, own, n, per)]
+        check("%s --per: each interval alone" % kind, not wrong, wrong)
+
+
 def check_known(insns):
     """Numbers that tests/programs/profile.c has by construction."""
     methods = {r["at"]["function"]: r for r in query("methods", "--inclusive")}
@@ -277,6 +351,7 @@ def main():
     check_kirchhoff(insns, edges)
     check_pairs()
     check_sums(insns, edges)
+    check_intervals()
     if sys.argv[3:]:
         check_known(insns)
 

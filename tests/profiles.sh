@@ -40,8 +40,9 @@ fi
 
 # ---- programs ----
 text 40000 >words
-recorded gzip.dep -- gzip -kc words && compared gzip gzip.dep
-recorded perl.dep -- perl -e 'my %h; $h{$_ % 7} .= $_ for 1..300; print join(",", sort %h)' &&
+recorded gzip.dep --ring-size=64K -- gzip -kc words && compared gzip gzip.dep
+recorded perl.dep --ring-size=64K -- \
+	perl -e 'my %h; $h{$_ % 7} .= $_ for 1..300; print join(",", sort %h)' &&
 	compared perl perl.dep
 
 # ---- the same rows ----
@@ -105,7 +106,13 @@ instructions() {
 	"$DEPCTL" query methods --csv "$@" profile.dep |
 		awk -F, 'NR > 1 { n += $2 } END { print n + 0 }'
 }
+# intervals OPTION...: the same sum over all intervals of 5 ms
+intervals() {
+	"$DEPCTL" query methods --csv --per=5ms "$@" profile.dep |
+		awk -F, 'NR > 1 { n += $3 } END { print n + 0 }'
+}
 all=$(instructions)
+is "--per: intervals have all instructions" "$(intervals)" "$all"
 sum=0
 for serial in $("$DEPCTL" ls --json profile.dep | grep -o '"thread":[0-9]*' | cut -d : -f 2); do
 	tid=$("$DEPCTL" ls --json profile.dep | grep -o "\"thread\":$serial,\"tid\":[0-9]*" |
@@ -121,6 +128,34 @@ done
 is "the processes have all instructions" "$sum" "$all"
 is "nothing is recorded after a day" "$(instructions --from=24h)" 0
 is "all is recorded within a day" "$(instructions --to=24h)" "$all"
+# --per with the other selections: the same sums.
+for serial in $("$DEPCTL" ls --json profile.dep | grep -o '"process":[0-9]*,"pid"' |
+	tr -dc '0-9\n'); do
+	is "--per --process=$serial" "$(intervals --process="$serial")" \
+		"$(instructions --process="$serial")"
+done
+first=$("$DEPCTL" ls --json profile.dep | grep -o '"process":[0-9]*,"pid"' | head -n 1 |
+	tr -dc '0-9')
+some=$(instructions --thread="$main" --process="$first" --function='o*')
+is "--per --thread --process --function" \
+	"$(intervals --thread="$main" --process="$first" --function='o*')" "$some"
+is "there are such instructions" "$((some > 0))" 1
+is "--per and jobs" "$(intervals --jobs=1)" "$(intervals --jobs=3)"
+is "--per --from: nothing after a day" "$(intervals --from=24h)" 0
+"$DEPCTL" query methods --csv --per=1h --top=2 profile.dep >out
+is "--per=1h: one interval" "$(cut -d , -f 1 out | uniq | tr '\n' ' ')" "interval_ns 0 "
+"$DEPCTL" query methods --per=1h profile.dep >out
+is "--per: the time is exact" "$(awk 'NR == 2 { print $1 }' out)" 0s
+# What an error calls the smallest interval is accepted.
+if ! "$DEPCTL" query methods --per=1us profile.dep >out 2>err; then
+	smallest=$(sed -n 's/.*the smallest possible here is //p' err)
+	is "--per=$smallest, the smallest" "$(intervals --per="$smallest")" "$all"
+fi
+"$DEPCTL" query methods --per=1h profile.dep >out
+is "--per ends with complete" "$(tail -n 1 out)" "complete: yes"
+"$DEPCTL" query coverage --files --per=1h --json profile.dep >out
+grep -q '^{"interval_ns":0,.*profile\.c"}$' out && pass "coverage --files --per" ||
+	fail "coverage --files --per: $(head -n 1 out)"
 is "--top" "$("$DEPCTL" query methods --top=3 --csv profile.dep | wc -l)" 4
 objcopy --redefine-sym inner='in[n]er' profile brackets && recorded brackets.dep -- ./brackets
 is "a name with brackets matches itself" \

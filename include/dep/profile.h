@@ -110,9 +110,9 @@ struct dep_intervals;
  * dep_intervals_make() - count in one pass what was executed in each interval of @per_ns
  * @options: NULL: the defaults
  *
- * The first interval begins with the recording.  A segment counts as a whole in the interval in which
- * it begins, so the counts of all intervals add up to those of dep_profile_make(), row by row.  An
- * edge counts with its branch; what it enters can count in the next interval.
+ * The first interval begins with the recording.  A segment counts as a whole in the interval in
+ * which it begins, so the counts of all intervals add up to those of dep_profile_make(), row by
+ * row.  An edge counts with its branch; what it enters can count in the next interval.
  *
  * Return: 0 or a negative errno with dep_error(); -ERANGE: there would be more than
  * DEP_INTERVALS_MAX, and dep_error() names the smallest interval possible.

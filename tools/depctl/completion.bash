@@ -35,10 +35,11 @@ _depctl_analyzers()
 _depctl_profile_options()
 {
 	case $1 in
-	methods) echo --inclusive ;;
+	methods) echo --inclusive --per= ;;
+	calls | pairs) echo --per= ;;
 	contexts) echo --min= ;;
-	edges) echo --annotate= ;;
-	coverage) echo --all --files ;;
+	edges) echo --annotate= --per= ;;
+	coverage) echo --all --files --per= ;;
 	esac
 	echo --function= --process= --thread= --from= --to= --top= --json --csv --jobs= --help
 }
@@ -287,8 +288,8 @@ _depctl()
 		mapfile -t COMPREPLY < <(compgen -W "$(_depctl_threads)" -- "$cur")
 		return
 		;;
-	-j | --jobs | --segment | -p | --process | --time | --from | --to | --top | --min | \
-		--function | --annotate) return ;;
+	-j | --jobs | --segment | -p | --process | --time | --from | --to | --per | --top | \
+		--min | --function | --annotate) return ;;
 	esac
 	if [[ $cur == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")

@@ -253,7 +253,7 @@ static void segments_count_where_they_begin(void **state)
 	assert_int_equal(fold_count(&k->part[1].p, PLAIN_PC), 1);
 	assert_int_equal(fold_count(&k->part[1].p, FAR_PC), 0);
 	assert_int_equal(fold_count(&k->part[2].p, FAR_PC), 1);
-	/* Branches count with the segment that has them, also where they reach into the next one. */
+	/* A branch counts with its own segment, also if its target is in the next one. */
 	assert_int_equal(fold_edge(&k->part[0].p, JMP_PC, PLAIN_PC, DEP_BRANCH_JUMP_INDIRECT, 1),
 			 2);
 	assert_int_equal(fold_edge(&k->part[1].p, JUMP_PC, FAR_PC, DEP_BRANCH_JUMP, 1), 1);

@@ -168,30 +168,62 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static void uncount_call(struct functions *f, const struct dep_edge_count *e)
+static void uncount_call(const struct functions *f, const struct dep_edge_count *e,
+			 struct function_count *out)
 {
 	struct site site = functions_site(f, e->process, e->image, e->from);
 	uint32_t fn = functions_in(f, site);
 
 	if (is_start(f, fn, site))
-		f->function[fn].calls -= least(f->function[fn].calls, e->count);
+		out[fn].calls -= least(out[fn].calls, e->count);
 }
 
-static void count_calls(struct functions *f)
+static void count_calls(const struct functions *f, const struct dep_profile *p,
+			struct function_count *out)
 {
-	const struct dep_profile *p = f->p;
 	struct ends n;
 	size_t i;
 
 	for (i = 0; i < p->nedges; i++) {
 		n = ends_of(f, &p->edge[i]);
 		if (enters(&p->edge[i], &n))
-			f->function[n.to].calls += p->edge[i].count;
+			out[n.to].calls += p->edge[i].count;
 	}
 	/* Interrupted in front of its first instruction: it is entered again, or never was. */
 	for (i = 0; i < p->nedges; i++)
 		if (p->edge[i].kind == DEP_EDGE_LEFT)
-			uncount_call(f, &p->edge[i]);
+			uncount_call(f, &p->edge[i], out);
+}
+
+void functions_count(const struct functions *f, const struct dep_profile *interval,
+		     struct function_count *out)
+{
+	const struct dep_insn_count *in = interval->insn;
+	uint32_t fn;
+	size_t i;
+
+	for (i = 0; i < interval->ninsns; i++) {
+		fn = functions_at(f, in[i].process, in[i].image, in[i].pc);
+		if (fn == NO_FUNCTION)
+			continue;
+		out[fn].insns += in[i].count;
+		out[fn].refs += in[i].count * in[i].refs;
+	}
+	count_calls(f, interval, out);
+}
+
+static int count_all_calls(struct functions *f)
+{
+	struct function_count *count = calloc(f->nfunctions + 1, sizeof(*count));
+	size_t i;
+
+	if (!count)
+		return -ENOMEM;
+	count_calls(f, f->p, count);
+	for (i = 0; i < f->nfunctions; i++)
+		f->function[i].calls = count[i].calls;
+	free(count);
+	return 0;
 }
 
 static int name_contexts(struct functions *f)
@@ -308,8 +340,8 @@ int functions_find_calls(struct functions *f)
 	if (err)
 		return err;
 	if (f->p)
-		count_calls(f);
+		err = count_all_calls(f);
 	else if (f->c)
 		count_context_calls(f);
-	return f->c ? find_inclusive(f) : 0;
+	return !err && f->c ? find_inclusive(f) : err;
 }

@@ -30,6 +30,11 @@ struct function {
 	uint64_t inclusive;	/* instructions of it and all it called; 0 without contexts */
 };
 
+/** struct function_count - what was executed of a function, as in struct function */
+struct function_count {
+	uint64_t insns, refs, calls;
+};
+
 struct functions;
 
 /**
@@ -45,6 +50,13 @@ void functions_free(struct functions *f);
 
 /** functions_all() - all functions, sorted by path, build-id and address; returns their number */
 size_t functions_all(const struct functions *f, const struct function **out);
+
+/**
+ * functions_count() - count by function what an interval has of the profile that @f is made of
+ * @out: has an element for each function; the counts are added
+ */
+void functions_count(const struct functions *f, const struct dep_profile *interval,
+		     struct function_count *out);
 
 /** function_matches() - true if the name of @f, or the linker's, is @pattern or matches it */
 bool function_matches(const struct function *f, const char *pattern);

@@ -228,7 +228,7 @@ int annotate(struct query *q, const char *pattern)
 
 	if (!disassembler_begin(&a.disassembler))
 		return EXIT_FAILURE;
-	status = merged_make(&a.m, &q->v);
+	status = merged_make(&a.m, &q->v, q->v.p);
 	if (!status)
 		status = sort_insns(&a, functions_all(q->v.f, &f));
 	if (!status)

@@ -90,24 +90,26 @@ static size_t put_file(struct query *q, const struct lines *l, size_t i)
 	return i;
 }
 
+struct row_columns coverage_columns_of_files(void)
+{
+	return ROW_COLUMNS(columns);
+}
+
 int coverage_files(struct query *q)
 {
 	struct lines l = { 0 };
 	struct merged m;
 	uint32_t unit;
 	size_t i;
-	int err = merged_make(&m, &q->v);
+	int err = merged_make(&m, &q->v, q->p);
 
 	for (unit = 0; unit < functions_units(q->v.f) && !err; unit++)
 		err = add_unit(&l, &q->v, &m, unit);
-	if (!err) {
+	if (!err)
 		qsort(l.line, l.n, sizeof(*l.line), by_line);
-		err = rows_begin(&q->rows, &q->v, &q->out, columns,
-				 sizeof(columns) / sizeof(*columns));
-	}
 	for (i = 0; i < l.n && !err;)
 		i = put_file(q, &l, i);
 	free(l.line);
 	merged_free(&m);
-	return err ? err : rows_end(&q->rows);
+	return err;
 }

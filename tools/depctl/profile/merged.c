@@ -31,10 +31,10 @@ static int by_edge(const void *pa, const void *pb)
 	return d ? d : (int)a->taken - b->taken;
 }
 
-static int merge_insns(struct merged *m, const struct profile_view *v)
+static int merge_insns(struct merged *m, const struct profile_view *v, const struct dep_profile *p)
 {
-	const struct dep_insn_count *c = v->p->insn;
-	size_t i, n = v->p->ninsns, k = 0;
+	const struct dep_insn_count *c = p->insn;
+	size_t i, n = p->ninsns, k = 0;
 
 	m->insn = calloc(n + 1, sizeof(*m->insn));
 	if (!m->insn)
@@ -56,11 +56,11 @@ static int merge_insns(struct merged *m, const struct profile_view *v)
 	return 0;
 }
 
-static int merge_edges(struct merged *m, const struct profile_view *v)
+static int merge_edges(struct merged *m, const struct profile_view *v, const struct dep_profile *p)
 {
 	const struct site none = { 0, NO_FUNCTION };
-	const struct dep_edge_count *c = v->p->edge;
-	size_t i, n = v->p->nedges, k = 0;
+	const struct dep_edge_count *c = p->edge;
+	size_t i, n = p->nedges, k = 0;
 
 	m->edge = calloc(n + 1, sizeof(*m->edge));
 	if (!m->edge)
@@ -84,13 +84,13 @@ static int merge_edges(struct merged *m, const struct profile_view *v)
 	return 0;
 }
 
-int merged_make(struct merged *m, const struct profile_view *v)
+int merged_make(struct merged *m, const struct profile_view *v, const struct dep_profile *p)
 {
 	int err;
 
 	*m = (struct merged){ 0 };
-	err = merge_insns(m, v);
-	return err ? err : merge_edges(m, v);
+	err = merge_insns(m, v, p);
+	return err ? err : merge_edges(m, v, p);
 }
 
 void merged_free(struct merged *m)

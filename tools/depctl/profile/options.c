@@ -111,9 +111,15 @@ error_t profile_parse(int key, char *arg, struct argp_state *state)
 	case OPT_ANNOTATE:
 		o->annotate = arg;
 		return 0;
+	case OPT_PER:
+		o->per_ns = take_time(state, "--per", arg);
+		return 0;
 	case ARGP_KEY_END:
 		if (o->from_ns && o->to_ns && o->from_ns >= o->to_ns)
 			argp_error(state, "--from must be less than --to");
+		if (o->per_ns && (o->inclusive || o->annotate || o->all))
+			argp_error(state, "--per cannot be combined with %s", o->inclusive ?
+				   "--inclusive" : o->annotate ? "--annotate" : "--all");
 	}
 	return key == OPT_JSON || key == 'j' ? ARGP_ERR_UNKNOWN :
 	       parse_store(key, arg, state, &o->path, NULL, NULL);

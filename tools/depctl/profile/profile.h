@@ -19,6 +19,7 @@ struct profile_options {
 	uint32_t process;		/* serial; 0: all */
 	uint32_t tid;			/* 0: all threads */
 	uint64_t from_ns, to_ns;	/* after the start of the recording; 0: no limit */
+	uint64_t per_ns;		/* length of an interval; 0: all time together */
 	uint64_t top;			/* most rows; 0: all */
 	unsigned int jobs;
 	const char *function;		/* pattern of fnmatch(3); NULL: all */
@@ -41,6 +42,7 @@ error_t profile_parse(int key, char *arg, struct argp_state *state);
 
 enum {
 	OPT_ALL = 700, OPT_FILES, OPT_MIN, OPT_ANNOTATE, OPT_INCLUSIVE, OPT_FUNCTION, OPT_CSV,
+	OPT_PER,
 };
 
 /* ---- view.c ---- */
@@ -55,7 +57,9 @@ struct profile_view {
 	struct dep_store *store;
 	struct dep_fragments *code;
 	struct dep_symbols *symbols;
-	struct dep_profile *p;
+	const struct dep_profile *p;	/* with --per, of all intervals together */
+	struct dep_profile *own;	/* the same, or NULL: it belongs to @intervals */
+	struct dep_intervals *intervals;	/* with --per */
 	struct dep_contexts *c;
 	struct functions *f;
 	struct dep_fold_options fold;	/* what was selected */
@@ -64,6 +68,9 @@ struct profile_view {
 /** profile_open() - open the store and make the profile; 0, or EXIT_FAILURE after a message */
 int profile_open(struct profile_view *v, const struct profile_options *o, unsigned int needs);
 void profile_close(struct profile_view *v);
+
+/** profile_failed() - print a message for @err, a negative errno; EXIT_FAILURE */
+int profile_failed(const struct profile_view *v, int err);
 
 /** profile_reasons() - why the profile is incomplete */
 void profile_reasons(const struct profile_view *v, struct reasons *r);
@@ -99,8 +106,12 @@ struct merged {
 	size_t ninsns, nedges;
 };
 
-/** merged_make() - 0 or -ENOMEM; merged_free() is needed in both cases */
-int merged_make(struct merged *m, const struct profile_view *v);
+/**
+ * merged_make() - add up the rows of @p, which is @v->p or one of its intervals
+ *
+ * Return: 0 or -ENOMEM; merged_free() is needed in both cases.
+ */
+int merged_make(struct merged *m, const struct profile_view *v, const struct dep_profile *p);
 void merged_free(struct merged *m);
 
 /** merged_at() - index of the first instruction at @site or behind it */

@@ -57,6 +57,43 @@ size_t query_rows(const struct query *q, size_t n)
 	return q->o.top && q->o.top < n ? (size_t)q->o.top : n;
 }
 
+/* Print the rows of each interval. */
+static int print_intervals(struct query *q, const struct query_kind *kind)
+{
+	uint64_t start = dep_store_meta(q->v.store)->start_ns;
+	struct dep_interval interval;
+	int status = 0, next = 0;
+
+	while (!status && (next = dep_intervals_next(q->v.intervals, &interval)) > 0) {
+		q->p = interval.profile;
+		q->rows.interval_ns = interval.start_ns - start;
+		status = kind->run(q);
+	}
+	q->p = NULL;
+	return next < 0 ? profile_failed(&q->v, next) : status;
+}
+
+static int print(struct query *q, const struct query_kind *kind)
+{
+	int status = kind->begin ? kind->begin(q) : 0;
+	struct row_columns c = { 0 };
+
+	if (kind->columns)
+		c = kind->columns(q);
+	q->p = q->v.p;
+	if (!status && c.n)
+		status = rows_begin(&q->rows, &q->v, &q->out, c.column, c.n);
+	if (!status)
+		status = q->v.intervals ? print_intervals(q, kind) : kind->run(q);
+	if (!status && c.n)
+		status = rows_end(&q->rows);
+	if (kind->end)
+		kind->end(q);
+	if (status == -ENOMEM)
+		warn("out of memory");
+	return status ? EXIT_FAILURE : 0;
+}
+
 int query_run(const struct query_kind *kind, int argc, char **argv)
 {
 	const struct argp_child children[] = { { &common, 0, NULL, 0 }, { 0 } };
@@ -75,10 +112,7 @@ int query_run(const struct query_kind *kind, int argc, char **argv)
 		out_layout(&q->out);
 	status = profile_open(&q->v, &q->o, kind->needs | (q->o.inclusive ? VIEW_CONTEXTS : 0));
 	if (!status) {
-		status = kind->run(q);
-		if (status == -ENOMEM)
-			warn("out of memory");
-		status = status ? EXIT_FAILURE : 0;
+		status = print(q, kind);
 		if (!status) {
 			end_text(q);
 			status = profile_status(&q->v);

@@ -23,9 +23,23 @@ struct row_column {
 	enum row_kind kind;
 };
 
+/** struct row_columns - the columns of a query */
+struct row_columns {
+	const struct row_column *column;
+	size_t n;
+};
+
+#define ROW_COLUMNS(array)	((struct row_columns){ array, sizeof(array) / sizeof(*(array)) })
+
+/**
+ * struct rows - rows that are written
+ * @interval_ns: with --per: begin of the current interval, after the start of the recording; a
+ *	column of its own in front of the others
+ */
 struct rows {
 	const struct profile_view *v;
 	enum profile_form form;
+	uint64_t interval_ns;
 	const struct row_column *column;
 	size_t ncolumns, at;
 	struct table table;
@@ -54,6 +68,9 @@ void json_site(struct json *j, const char *key, const struct profile_view *v, st
 struct query {
 	struct profile_options o;
 	struct profile_view v;
+	/* what the rows are of: the whole of v.p, or with --per one interval after the other */
+	const struct dep_profile *p;
+	void *whole;			/* what begin() made of v.p */
 	struct out out;
 	struct rows rows;
 };
@@ -62,10 +79,20 @@ struct query {
 struct query_kind {
 	const char *doc;
 	const struct argp_option *options;	/* besides those of all queries; NULL: none */
-	/* print the rows; 0, -ENOMEM, or EXIT_FAILURE after a message */
+	/* print the rows of q->p; 0, -ENOMEM, or EXIT_FAILURE after a message */
 	int (*run)(struct query *q);
 	unsigned int needs;			/* VIEW_*; */
+	/* of the rows; NULL, or without columns: run() writes something else */
+	struct row_columns (*columns)(const struct query *q);
+	/* make and free q->whole; NULL: nothing.  begin() returns 0 or -ENOMEM */
+	int (*begin)(struct query *q);
+	void (*end)(struct query *q);
 };
+
+/** QUERY_PER - the option --per, for queries with columns */
+#define QUERY_PER \
+	{ "per", OPT_PER, "TIME", 0, "Print the rows of each interval of TIME, such as 10ms; " \
+	  "segments count where they begin", 2 }
 
 /** query_run() - parse the arguments, open the store, print the rows and what is missing */
 int query_run(const struct query_kind *kind, int argc, char **argv);
@@ -76,7 +103,8 @@ size_t query_rows(const struct query *q, size_t n);
 /** annotate() - print the functions that match @pattern with counts; 0, or EXIT_FAILURE */
 int annotate(struct query *q, const char *pattern);
 
-/** coverage_files() - print the rows of source files */
+/** coverage_files() - print the rows of source files; 0 or -ENOMEM */
 int coverage_files(struct query *q);
+struct row_columns coverage_columns_of_files(void);
 
 #endif

@@ -52,15 +52,13 @@ static int print(struct query *q, const struct merged *m, const struct blocks *b
 {
 	struct ranked *r = calloc(b->n + 1, sizeof(*r));
 	size_t i, n;
-	int status;
 
 	if (!r)
 		return -ENOMEM;
 	n = choose(q, m, b, r);
 	qsort(r, n, sizeof(*r), by_insns);
 	n = query_rows(q, n);
-	status = rows_begin(&q->rows, &q->v, &q->out, columns, sizeof(columns) / sizeof(*columns));
-	for (i = 0; i < n && !status; i++) {
+	for (i = 0; i < n; i++) {
 		row_share(&q->rows, r[i].insns, q->v.p->insns);
 		row_count(&q->rows, r[i].b.count);
 		row_count(&q->rows, r[i].b.n);
@@ -68,14 +66,20 @@ static int print(struct query *q, const struct merged *m, const struct blocks *b
 		row_site(&q->rows, m->insn[r[i].b.first].at);
 	}
 	free(r);
-	return status ? status : rows_end(&q->rows);
+	return 0;
+}
+
+static struct row_columns columns_of(const struct query *q)
+{
+	(void)q;
+	return ROW_COLUMNS(columns);
 }
 
 static int run(struct query *q)
 {
 	struct blocks b = { 0 };
 	struct merged m;
-	int err = merged_make(&m, &q->v);
+	int err = merged_make(&m, &q->v, q->v.p);
 
 	if (!err)
 		err = blocks_make(&b, &m);
@@ -87,8 +91,8 @@ static int run(struct query *q)
 }
 
 static const struct query_kind kind = {
-	"Print the executed basic blocks, those that executed most instructions first.", NULL, run,
-	0
+	.doc = "Print the executed basic blocks, those that executed most instructions first.",
+	.run = run, .columns = columns_of,
 };
 
 int query_blocks(int argc, char **argv)

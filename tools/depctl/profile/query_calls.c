@@ -24,6 +24,15 @@ struct calls {
 	uint64_t all;
 };
 
+/**
+ * struct whole - what the whole profile tells, by function; intervals have the same
+ * @reached: a stub has it as its target
+ * @resolver: stubs jump to it that have another target: a part of the loader
+ */
+struct whole {
+	bool *reached, *resolver;
+};
+
 static bool is_stub(const struct profile_view *v, uint32_t i)
 {
 	const struct function *f;
@@ -65,8 +74,8 @@ static bool *find_resolvers(const struct profile_view *v, const struct merged *m
 }
 
 /* Describe the call that @e is; false: it is none, or part of one that is counted elsewhere. */
-static bool call_of(const struct profile_view *v, const struct edge_row *e, const bool *reached,
-		    const bool *resolver, struct call *c)
+static bool call_of(const struct profile_view *v, const struct edge_row *e,
+		    const struct whole *w, struct call *c)
 {
 	bool start;
 
@@ -89,7 +98,7 @@ static bool call_of(const struct profile_view *v, const struct edge_row *e, cons
 	default:
 		c->how = BY_TAIL_CALL;
 		if (!start || c->caller == c->callee || is_stub(v, c->caller) ||
-		    (c->caller != NO_FUNCTION && resolver[c->caller] && reached[c->callee]))
+		    (c->caller != NO_FUNCTION && w->resolver[c->caller] && w->reached[c->callee]))
 			return false;
 	}
 	if (start)
@@ -144,23 +153,20 @@ static bool is_wanted(const struct query *q, const struct call *c)
 
 static int collect(struct query *q, struct calls *c, bool pairs)
 {
-	bool *reached = NULL, *resolver = NULL;
 	struct merged m;
 	struct call one;
-	int err = merged_make(&m, &q->v);
+	int err = merged_make(&m, &q->v, q->p);
 	size_t i;
 
 	if (!err) {
 		c->call = calloc(m.nedges + 1, sizeof(*c->call));
-		reached = reached_by_stub(&q->v);
-		resolver = find_resolvers(&q->v, &m);
-		err = c->call && reached && resolver ? 0 : -ENOMEM;
+		err = c->call ? 0 : -ENOMEM;
 	}
 	for (i = 0; !err && i < m.nedges; i++) {
 		if (pairs && m.edge[i].kind != DEP_BRANCH_CALL &&
 		    m.edge[i].kind != DEP_BRANCH_CALL_INDIRECT)
 			continue;
-		if (!call_of(&q->v, &m.edge[i], reached, resolver, &one) && !pairs)
+		if (!call_of(&q->v, &m.edge[i], q->whole, &one) && !pairs)
 			continue;
 		c->all += one.count;
 		if (is_wanted(q, &one))
@@ -168,10 +174,38 @@ static int collect(struct query *q, struct calls *c, bool pairs)
 	}
 	if (!err && !pairs)
 		add_up(c);
-	free(reached);
-	free(resolver);
 	merged_free(&m);
 	return err;
+}
+
+static int begin(struct query *q)
+{
+	struct whole *w = calloc(1, sizeof(*w));
+	struct merged m;
+	int err;
+
+	q->whole = w;
+	if (!w)
+		return -ENOMEM;
+	err = merged_make(&m, &q->v, q->v.p);
+	if (!err) {
+		w->reached = reached_by_stub(&q->v);
+		w->resolver = find_resolvers(&q->v, &m);
+		err = w->reached && w->resolver ? 0 : -ENOMEM;
+	}
+	merged_free(&m);
+	return err;
+}
+
+static void end(struct query *q)
+{
+	struct whole *w = q->whole;
+
+	if (w) {
+		free(w->reached);
+		free(w->resolver);
+	}
+	free(w);
 }
 
 static const struct row_column call_columns[] = {
@@ -201,21 +235,29 @@ static void put_row(struct query *q, const struct calls *c, const struct call *c
 
 static int print(struct query *q, bool pairs)
 {
-	const struct row_column *columns = pairs ? pair_columns : call_columns;
 	struct calls c = { 0 };
 	size_t i, n;
 	int status = collect(q, &c, pairs);
 
-	if (!status) {
+	if (!status)
 		qsort(c.call, c.n, sizeof(*c.call), by_count);
-		status = rows_begin(&q->rows, &q->v, &q->out, columns,
-				    sizeof(call_columns) / sizeof(*call_columns));
-	}
 	n = query_rows(q, c.n);
 	for (i = 0; i < n && !status; i++)
 		put_row(q, &c, &c.call[i], pairs);
 	free(c.call);
-	return status ? status : rows_end(&q->rows);
+	return status;
+}
+
+static struct row_columns columns_of_calls(const struct query *q)
+{
+	(void)q;
+	return ROW_COLUMNS(call_columns);
+}
+
+static struct row_columns columns_of_pairs(const struct query *q)
+{
+	(void)q;
+	return ROW_COLUMNS(pair_columns);
 }
 
 static int run_calls(struct query *q)
@@ -228,14 +270,19 @@ static int run_pairs(struct query *q)
 	return print(q, true);
 }
 
+static const struct argp_option options[] = { QUERY_PER, { 0 } };
+
 static const struct query_kind calls_kind = {
-	"Print which function calls which, and how often. Calls through a PLT are calls of the "
-	"function that is reached.", NULL, run_calls, 0
+	.doc = "Print which function calls which, and how often. Calls through a PLT are calls of "
+	       "the function that is reached.",
+	.options = options, .run = run_calls, .columns = columns_of_calls, .begin = begin,
+	.end = end,
 };
 
 static const struct query_kind pairs_kind = {
-	"Print the targets of each call instruction, and how often it called each.", NULL,
-	run_pairs, 0
+	.doc = "Print the targets of each call instruction, and how often it called each.",
+	.options = options, .run = run_pairs, .columns = columns_of_pairs, .begin = begin,
+	.end = end,
 };
 
 int query_calls(int argc, char **argv)

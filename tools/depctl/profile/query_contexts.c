@@ -245,8 +245,9 @@ static const struct argp_option options[] = {
 };
 
 static const struct query_kind kind = {
-	"Print the tree of calling contexts, with the instructions of each context and of all that "
-	"it called, the hottest first.", options, run, VIEW_CONTEXTS | VIEW_NO_COUNTS
+	.doc = "Print the tree of calling contexts, with the instructions of each context and of "
+	       "all that it called, the hottest first.",
+	.options = options, .run = run, .needs = VIEW_CONTEXTS | VIEW_NO_COUNTS,
 };
 
 int query_contexts(int argc, char **argv)

@@ -19,6 +19,12 @@ struct coverage {
 	struct covered *executed;	/* by function */
 };
 
+/** struct whole - the instructions and blocks of the whole profile */
+struct whole {
+	struct merged m;
+	struct blocks b;
+};
+
 /* Instructions come by address.  They overlap where a jump goes behind a prefix. */
 static void count_insn(struct covered *to, const struct insn_row *r)
 {
@@ -33,12 +39,12 @@ static void count_insn(struct covered *to, const struct insn_row *r)
 		to->end = end;
 }
 
-static int count_executed(struct coverage *c, const struct query *q, const struct merged *m,
-			  const struct blocks *b)
+/* The blocks are those of the whole profile, of which @m is all or an interval. */
+static int count_executed(struct coverage *c, const struct query *q, const struct merged *m)
 {
-	const struct insn_row *r;
+	const struct whole *w = q->whole;
 	const struct function *f;
-	size_t i, k, n = functions_all(q->v.f, &f);
+	size_t i, n = functions_all(q->v.f, &f);
 	uint32_t fn;
 
 	c->executed = calloc(n + 1, sizeof(*c->executed));
@@ -48,16 +54,12 @@ static int count_executed(struct coverage *c, const struct query *q, const struc
 		c->executed[i].start = functions_start(q->v.f, (uint32_t)i);
 		c->executed[i].size = f[i].end - f[i].start;
 	}
-	for (i = 0; i < b->n; i++) {
-		/* A block can reach into the next function. */
-		for (k = 0; k < b->block[i].n; k++) {
-			r = &m->insn[b->block[i].first + k];
-			fn = functions_in(q->v.f, r->at);
-			if (fn == NO_FUNCTION)
-				continue;
-			c->executed[fn].blocks += !k;
-			count_insn(&c->executed[fn], r);
-		}
+	for (i = 0; i < m->ninsns; i++) {
+		fn = functions_in(q->v.f, m->insn[i].at);
+		if (fn == NO_FUNCTION)
+			continue;
+		c->executed[fn].blocks += blocks_at(&w->b, &w->m, m->insn[i].at) < w->b.n;
+		count_insn(&c->executed[fn], &m->insn[i]);
 	}
 	return 0;
 }
@@ -113,7 +115,8 @@ static int add_file(struct coverage *c, const struct query *q, uint32_t unit, si
 			if (k < code->nfunctions && f[*i].start == code->function[k].start)
 				row.size = size[k++];
 			++*i;
-			if (profile_matches(&q->v, (uint32_t)(*i - 1)))
+			if ((row.bytes || !q->o.per_ns) &&
+			    profile_matches(&q->v, (uint32_t)(*i - 1)))
 				err = add(c, &row);
 		} else if (k < code->nfunctions) {
 			row = (struct covered){ .start = { code->function[k].start, unit },
@@ -138,13 +141,11 @@ static const struct row_column columns[] = {
 	{ "at", "function", ROW_SITE },
 };
 
-static int print(struct query *q, const struct coverage *c)
+static void print(struct query *q, const struct coverage *c)
 {
 	size_t i, n = query_rows(q, c->n);
-	int status = rows_begin(&q->rows, &q->v, &q->out, columns,
-				sizeof(columns) / sizeof(*columns));
 
-	for (i = 0; i < n && !status; i++) {
+	for (i = 0; i < n; i++) {
 		row_share(&q->rows, c->row[i].bytes, c->row[i].size);
 		row_count(&q->rows, c->row[i].bytes);
 		row_count(&q->rows, c->row[i].size);
@@ -152,13 +153,41 @@ static int print(struct query *q, const struct coverage *c)
 		row_count(&q->rows, c->row[i].blocks);
 		row_site(&q->rows, c->row[i].start);
 	}
-	return status ? status : rows_end(&q->rows);
+}
+
+static struct row_columns columns_of(const struct query *q)
+{
+	if (q->o.files)
+		return coverage_columns_of_files();
+	return ROW_COLUMNS(columns);
+}
+
+static int begin(struct query *q)
+{
+	struct whole *w = calloc(1, sizeof(*w));
+	int err;
+
+	q->whole = w;
+	if (!w)
+		return -ENOMEM;
+	err = merged_make(&w->m, &q->v, q->v.p);
+	return err ? err : blocks_make(&w->b, &w->m);
+}
+
+static void end(struct query *q)
+{
+	struct whole *w = q->whole;
+
+	if (w) {
+		blocks_free(&w->b);
+		merged_free(&w->m);
+	}
+	free(w);
 }
 
 static int run(struct query *q)
 {
 	struct coverage c = { 0 };
-	struct blocks b = { 0 };
 	struct merged m;
 	uint32_t unit;
 	size_t i = 0;
@@ -166,18 +195,15 @@ static int run(struct query *q)
 
 	if (q->o.files)
 		return coverage_files(q);
-	err = merged_make(&m, &q->v);
+	err = merged_make(&m, &q->v, q->p);
 	if (!err)
-		err = blocks_make(&b, &m);
-	if (!err)
-		err = count_executed(&c, q, &m, &b);
+		err = count_executed(&c, q, &m);
 	for (unit = 0; unit < functions_units(q->v.f) && !err; unit++)
 		err = add_file(&c, q, unit, &i);
 	if (!err)
-		err = print(q, &c);
+		print(q, &c);
 	free(c.row);
 	free(c.executed);
-	blocks_free(&b);
 	merged_free(&m);
 	return err;
 }
@@ -186,11 +212,13 @@ static const struct argp_option options[] = {
 	{ "all", OPT_ALL, NULL, 0, "Also functions that were never executed, of files of which "
 	  "code was executed", 1 },
 	{ "files", OPT_FILES, NULL, 0, "Print the executed lines of each source file instead", 1 },
+	QUERY_PER,
 	{ 0 }
 };
 
 static const struct query_kind kind = {
-	"Print which part of each function, or of each source file, was executed.", options, run, 0
+	.doc = "Print which part of each function, or of each source file, was executed.",
+	.options = options, .run = run, .columns = columns_of, .begin = begin, .end = end,
 };
 
 int query_coverage(int argc, char **argv)

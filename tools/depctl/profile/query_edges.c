@@ -47,21 +47,27 @@ static size_t choose(struct query *q, struct merged *m)
 	return n;
 }
 
-static int print(struct query *q, struct merged *m)
+static void print(struct query *q, struct merged *m)
 {
 	size_t n = choose(q, m), i;
-	int status;
 
 	qsort(m->edge, n, sizeof(*m->edge), by_count);
 	n = query_rows(q, n);
-	status = rows_begin(&q->rows, &q->v, &q->out, columns, sizeof(columns) / sizeof(*columns));
-	for (i = 0; i < n && !status; i++) {
+	for (i = 0; i < n; i++) {
 		row_count(&q->rows, m->edge[i].count);
 		row_text(&q->rows, name_of(&m->edge[i]));
 		row_site(&q->rows, m->edge[i].from);
 		row_site(&q->rows, m->edge[i].to);
 	}
-	return status ? status : rows_end(&q->rows);
+}
+
+static struct row_columns columns_of(const struct query *q)
+{
+	struct row_columns none = { 0 };
+
+	if (q->o.annotate)
+		return none;
+	return ROW_COLUMNS(columns);
 }
 
 static int run(struct query *q)
@@ -71,9 +77,9 @@ static int run(struct query *q)
 
 	if (q->o.annotate)
 		return annotate(q, q->o.annotate);
-	err = merged_make(&m, &q->v);
+	err = merged_make(&m, &q->v, q->p);
 	if (!err)
-		err = print(q, &m);
+		print(q, &m);
 	merged_free(&m);
 	return err;
 }
@@ -81,11 +87,13 @@ static int run(struct query *q)
 static const struct argp_option options[] = {
 	{ "annotate", OPT_ANNOTATE, "FUNCTION", 0, "Print the source and the instructions of "
 	  "FUNCTION (a pattern) with the number of times that each was executed", 1 },
+	QUERY_PER,
 	{ 0 }
 };
 
 static const struct query_kind kind = {
-	"Print how often control went from each branch to each of its targets.", options, run, 0
+	.doc = "Print how often control went from each branch to each of its targets.",
+	.options = options, .run = run, .columns = columns_of,
 };
 
 int query_edges(int argc, char **argv)

@@ -39,28 +39,48 @@ static const struct row_column columns_inclusive[] = {
 	{ "at", "function", ROW_SITE },
 };
 
-static void put_row(struct query *q, uint32_t i, const struct function *f)
+static struct row_columns columns_of(const struct query *q)
 {
-	uint64_t all = q->v.p->insns;
+	if (q->o.inclusive)
+		return ROW_COLUMNS(columns_inclusive);
+	return ROW_COLUMNS(columns);
+}
 
-	row_share(&q->rows, f->insns, all);
-	row_count(&q->rows, f->insns);
+static void put_row(struct query *q, uint32_t i, const struct function *f,
+		    const struct function_count *c)
+{
+	uint64_t all = q->p->insns;
+
+	row_share(&q->rows, c->insns, all);
+	row_count(&q->rows, c->insns);
 	if (q->o.inclusive) {
 		row_share(&q->rows, f->inclusive, all);
 		row_count(&q->rows, f->inclusive);
 	}
-	row_count(&q->rows, f->calls);
-	row_ratio(&q->rows, f->insns, f->calls);
-	row_count(&q->rows, f->refs);
+	row_count(&q->rows, c->calls);
+	row_ratio(&q->rows, c->insns, c->calls);
+	row_count(&q->rows, c->refs);
 	row_site(&q->rows, functions_start(q->v.f, i));
 }
 
-static int begin(struct query *q)
+/* The counts of all functions in q->p. */
+static struct function_count *count(const struct query *q)
 {
-	if (q->o.inclusive)
-		return rows_begin(&q->rows, &q->v, &q->out, columns_inclusive,
-				  sizeof(columns_inclusive) / sizeof(*columns_inclusive));
-	return rows_begin(&q->rows, &q->v, &q->out, columns, sizeof(columns) / sizeof(*columns));
+	const struct function *f;
+	size_t n = functions_all(q->v.f, &f), i;
+	struct function_count *c = calloc(n + 1, sizeof(*c));
+
+	if (c && q->o.per_ns)
+		functions_count(q->v.f, q->p, c);
+	for (i = 0; c && !q->o.per_ns && i < n; i++)
+		c[i] = (struct function_count){ f[i].insns, f[i].refs, f[i].calls };
+	return c;
+}
+
+/* A call at the end of an interval can be all that it has of a function. */
+static bool is_there(const struct query *q, const struct function_count *c)
+{
+	return !q->o.per_ns || c->insns || c->calls;
 }
 
 static int run(struct query *q)
@@ -68,32 +88,34 @@ static int run(struct query *q)
 	const struct function *f;
 	size_t all = functions_all(q->v.f, &f), n = 0, i;
 	struct ranked *r = calloc(all + 1, sizeof(*r));
-	int status;
+	struct function_count *c = count(q);
+	int err = r && c ? 0 : -ENOMEM;
 
-	if (!r)
-		return -ENOMEM;
-	for (i = 0; i < all; i++)
-		if (profile_matches(&q->v, (uint32_t)i))
+	for (i = 0; !err && i < all; i++)
+		if (is_there(q, &c[i]) && profile_matches(&q->v, (uint32_t)i))
 			r[n++] = (struct ranked){ (uint32_t)i, q->o.inclusive ? f[i].inclusive :
-						  f[i].insns };
-	qsort(r, n, sizeof(*r), by_insns);
-	n = query_rows(q, n);
-	status = begin(q);
-	for (i = 0; i < n && !status; i++)
-		put_row(q, r[i].i, &f[r[i].i]);
+						  c[i].insns };
+	if (!err) {
+		qsort(r, n, sizeof(*r), by_insns);
+		n = query_rows(q, n);
+		for (i = 0; i < n; i++)
+			put_row(q, r[i].i, &f[r[i].i], &c[r[i].i]);
+	}
 	free(r);
-	return status ? status : rows_end(&q->rows);
+	free(c);
+	return err;
 }
 
 static const struct argp_option options[] = {
 	{ "inclusive", OPT_INCLUSIVE, NULL, 0, "Also print, and sort by, the instructions of each "
 	  "function and all that it called", 1 },
+	QUERY_PER,
 	{ 0 }
 };
 
 static const struct query_kind kind = {
-	"Print the executed functions, those that executed most instructions first.", options, run,
-	0
+	.doc = "Print the executed functions, those that executed most instructions first.",
+	.options = options, .run = run, .columns = columns_of,
 };
 
 int query_methods(int argc, char **argv)

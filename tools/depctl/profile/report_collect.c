@@ -47,7 +47,7 @@ static int find_loops(struct report *r)
 {
 	struct blocks b = { 0 };
 	struct merged m;
-	int err = merged_make(&m, &r->v);
+	int err = merged_make(&m, &r->v, r->v.p);
 
 	if (!err)
 		err = blocks_make(&b, &m);

@@ -14,10 +14,14 @@ static const char *const site_columns[] = {
 
 #define NSITE (sizeof(site_columns) / sizeof(site_columns[0]))
 
+#define INTERVAL_KEY	"interval_ns"
+
 static void csv_headings(struct rows *r)
 {
 	size_t i, k;
 
+	if (r->v->o->per_ns)
+		out_text(r->out, INTERVAL_KEY ",");
 	for (i = 0; i < r->ncolumns; i++) {
 		if (r->column[i].kind != ROW_SITE) {
 			out_printf(r->out, "%s%s", i ? "," : "", r->column[i].key);
@@ -32,17 +36,19 @@ static void csv_headings(struct rows *r)
 
 static int text_headings(struct rows *r)
 {
+	struct table_column *to = r->table_column;
 	enum row_kind kind;
 	size_t i;
 
-	for (i = 0; i < r->ncolumns; i++) {
+	if (r->v->o->per_ns)
+		*to++ = (struct table_column){ "time", TABLE_RIGHT };
+	for (i = 0; i < r->ncolumns; i++, to++) {
 		kind = r->column[i].kind;
-		r->table_column[i].heading = r->column[i].heading;
-		r->table_column[i].kind = i + 1 == r->ncolumns ? TABLE_TEXT :
-					  kind == ROW_SITE ? TABLE_SHORTEN :
-					  kind == ROW_TEXT ? TABLE_LEFT : TABLE_RIGHT;
+		to->heading = r->column[i].heading;
+		to->kind = i + 1 == r->ncolumns ? TABLE_TEXT : kind == ROW_SITE ? TABLE_SHORTEN :
+			   kind == ROW_TEXT ? TABLE_LEFT : TABLE_RIGHT;
 	}
-	return table_begin(&r->table, r->table_column, r->ncolumns);
+	return table_begin(&r->table, r->table_column, (size_t)(to - r->table_column));
 }
 
 int rows_begin(struct rows *r, const struct profile_view *v, struct out *out,
@@ -63,10 +69,27 @@ int rows_end(struct rows *r)
 	return r->form == PROFILE_TEXT ? table_end(&r->table, r->out) : 0;
 }
 
+/* Write the beginning of the interval; as text, in a unit that shows it exactly. */
+static void put_interval(struct rows *r)
+{
+	uint64_t per = r->v->o->per_ns, unit = per % 1000000000 == 0 ? 1000000000 :
+					       per % 1000000 == 0 ? 1000000 : 1000;
+
+	if (r->form == PROFILE_JSON)
+		json_u64(&r->j, INTERVAL_KEY, r->interval_ns);
+	else if (r->form == PROFILE_CSV)
+		out_printf(r->out, "%llu,", (unsigned long long)r->interval_ns);
+	else
+		table_cell(&r->table, "%llu%s", (unsigned long long)(r->interval_ns / unit),
+			   unit == 1000 ? "us" : unit == 1000000 ? "ms" : "s");
+}
+
 static const char *begin_cell(struct rows *r)
 {
 	if (r->form == PROFILE_JSON && !r->at)
 		json_object(&r->j, NULL);
+	if (!r->at && r->v->o->per_ns)
+		put_interval(r);
 	if (r->form == PROFILE_CSV && r->at)
 		out_text(r->out, ",");
 	return r->column[r->at].key;

@@ -61,11 +61,27 @@ static int select_part(struct profile_view *v)
 
 /* ---- the profile ---- */
 
-static int failed(const struct profile_view *v, int err)
+int profile_failed(const struct profile_view *v, int err)
 {
-	warn("%s: %s", v->o->path, err == -ENOMEM ? "out of memory" :
+	warn("%s: %s%s", v->o->path, err == -ERANGE && v->o->per_ns ? "--per: " : "",
+	     err == -ENOMEM ? "out of memory" :
 	     *dep_error() ? dep_error() : strerror(-err));
 	return EXIT_FAILURE;
+}
+
+/* Count all time together, or each interval. */
+static int count(struct profile_view *v)
+{
+	int err;
+
+	if (v->o->per_ns) {
+		err = dep_intervals_make(v->store, v->code, &v->fold, v->o->per_ns, &v->intervals);
+		v->p = err ? NULL : dep_intervals_whole(v->intervals);
+	} else {
+		err = dep_profile_make(v->store, v->code, &v->fold, &v->own);
+		v->p = v->own;
+	}
+	return err;
 }
 
 static int make(struct profile_view *v, unsigned int needs)
@@ -79,12 +95,12 @@ static int make(struct profile_view *v, unsigned int needs)
 	if (!err)
 		err = dep_code_make(v->store, &v->code);
 	if (!err && !(needs & VIEW_NO_COUNTS))
-		err = dep_profile_make(v->store, v->code, &v->fold, &v->p);
+		err = count(v);
 	if (!err && needs & VIEW_CONTEXTS)
 		err = dep_contexts_make(v->store, v->code, &contexts, &v->c);
 	if (!err)
 		err = functions_make(v->store, v->symbols, v->p, v->c, &v->f);
-	return err ? failed(v, err) : 0;
+	return err ? profile_failed(v, err) : 0;
 }
 
 int profile_open(struct profile_view *v, const struct profile_options *o, unsigned int needs)
@@ -103,7 +119,8 @@ void profile_close(struct profile_view *v)
 	functions_free(v->f);
 	dep_symbols_close(v->symbols);
 	dep_contexts_free(v->c);
-	dep_profile_free(v->p);
+	dep_profile_free(v->own);
+	dep_intervals_free(v->intervals);
 	dep_code_free(v->code);
 	dep_store_close(v->store);
 }
