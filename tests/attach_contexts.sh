@@ -10,6 +10,7 @@ gcc -O2 -g -pthread -o deep "$tests/programs/attach_deep.c" || exit 1
 
 cat >check.py <<'END'
 import json
+import re
 import sys
 
 rows = [json.loads(line) for line in open("contexts.json", encoding="utf-8")]
@@ -33,6 +34,13 @@ def path(r):
         names.insert(0, name(r))
         r = row.get(r["parent_context"])
     return names
+
+
+def callers(r):
+    """The numbers of all callers of a context."""
+    while r["parent_context"] in row:
+        r = row[r["parent_context"]]
+        yield r["context"]
 
 
 def below(root):
@@ -88,6 +96,25 @@ check("those that are called again are none",
 check("the caller of the function without table", [path(r)[-3:] for r in rows if
       name(r) == "hidden"] == [["run_hidden", "hidden_caller", "hidden"]],
       [path(r) for r in rows if name(r) == "hidden"])
+
+report = json.load(open("report.json", encoding="utf-8"))
+outermost = [r for r in rows if r["entry"] == "guess" and
+             not any(row[i]["entry"] == "guess" for i in callers(r))]
+check("the report has the instructions below guesses", report["guessed_callers"] == {
+    "thread_count": 1,
+    "instructions": sum(int(r["inclusive_instructions"]) for r in outermost)},
+      (report["guessed_callers"], [path(r) for r in outermost]))
+share = 100 * report["guessed_callers"]["instructions"] / report["instructions"]
+text = open("report", encoding="utf-8").read().splitlines()
+check("the report says so", "callers of 1 thread at the attach are guesses, with %.1f%% of the "
+      "instructions below; see depctl query contexts store" % share in text, text[:5])
+
+page = open("page.html", encoding="utf-8").read()
+data = json.loads(re.search(r'id="data"[^>]*>(.*?)</script>', page, re.S)[1])
+nodes = data["nodes"]
+marked = [data["functions"]["name"][nodes["function"][i]] for i in nodes["guesses"]]
+check("the page has the guesses", sorted(marked) == sorted(
+    {name(r) for r in rows if r["entry"] == "guess"}), marked)
 END
 
 coproc program { exec ./deep; }
@@ -104,6 +131,9 @@ exec 5<&- 6>&-
 wait $recorder
 "$DEPCTL" query contexts --json --min=0 --top=100000 store >contexts.json 2>err ||
 	fail "contexts: $(cat err) $(tail -n 1 contexts.json)"
+"$DEPCTL" report --json store >report.json 2>err || fail "report --json: $(cat err)"
+"$DEPCTL" report store >report 2>err || fail "report: $(cat err)"
+"$DEPCTL" report --html=page.html store >out 2>err || fail "report --html: $(cat err)"
 python3 check.py >check.out 2>&1 || fail "check.py: $(tail -n 1 check.out)"
 while read -r word rest; do
 	[ "$word" = ok ] && pass "$rest" || fail "$rest"

@@ -35,6 +35,11 @@ static void write_tree(const struct page_tree *t, const struct page_functions *f
 	COLUMN(j, "calls", i, t->n, t->node[i].calls);
 	COLUMN(j, "self", i, t->n, t->node[i].self);
 	COLUMN(j, "joined", i, t->n, t->node[i].joined);
+	json_array(j, "guesses");
+	for (i = 0; i < t->n; i++)
+		if (t->node[i].guess)
+			json_u64(j, NULL, i);
+	json_close(j, ']');
 	json_close(j, '}');
 }
 

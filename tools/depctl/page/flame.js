@@ -145,6 +145,8 @@ class Flame {
 		if (f >= 0) lines.push(moduleName(f));
 		if (!t.source && nodes.kind[node] === KIND.SMALLER)
 			lines.push(`each below ${exact(data.least)} instructions, or too deep`);
+		if (!t.source && guesses.has(node))
+			lines.push('a caller at the attach, found without unwind tables');
 		return lines;
 	}
 

@@ -35,10 +35,12 @@
  * @process: with PAGE_PROCESS: index in dep_store_processes()
  * @self: instructions of the node without its children; with PAGE_SMALLER: of all it stands for
  * @joined: PAGE_SMALLER: number of chains that it stands for
+ * @guess: all its contexts are callers at an attach that are guesses
  */
 struct page_node {
 	uint32_t parent, function, process, depth, joined;
 	uint8_t kind;
+	bool guess;
 	uint64_t calls, self, inclusive;
 };
 

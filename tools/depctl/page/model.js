@@ -11,6 +11,7 @@ const NODES = nodes.parent.length;
 const FUNCTIONS = functions.name.length;
 const BUCKETS = data.time.buckets;
 const stubs = new Set(functions.stubs);
+const guesses = new Set(nodes.guesses);
 const codeOf = new Map(data.code.map((code) => [code.function, code]));
 
 /* ---- names and numbers ---- */
@@ -41,12 +42,17 @@ function threadName(i) {
 	return `${t.tid} ${t.name || ''}`.trim();
 }
 
-function nodeName(i) {
+function plainName(i) {
 	if (nodes.kind[i] === KIND.SMALLER) return `(${nodes.joined[i]} smaller)`;
 	if (nodes.kind[i] === KIND.PROCESS) return processName(nodes.function[i]);
 	if (i === 0) return 'all';
 	const name = functionName(nodes.function[i]);
 	return nodes.kind[i] === KIND.SIGNAL ? `${name} (signal handler)` : name;
+}
+
+/* The name of a node, with a mark if it is a caller at an attach that may be wrong. */
+function nodeName(i) {
+	return guesses.has(i) ? `${plainName(i)} (guess)` : plainName(i);
 }
 
 /* The function of a node; -1 if it has none. */
@@ -204,7 +210,7 @@ function newTree(source) {
 		source: [source],
 		keys: [new Map()],
 	};
-	t.name = (i) => nodeName(t.source[i]);
+	t.name = (i) => plainName(t.source[i]);
 	t.fn = (i) => nodeFunction(t.source[i]);
 	return t;
 }

@@ -92,8 +92,10 @@ static void join_contexts(const struct page_input *in, struct joiner *j, uint32_
 			parent = join(j, &want);
 		}
 		want = (struct page_node){ .parent = parent, .process = NONE, .kind = x->kind,
-					   .function = functions_of(in->functions, i) };
+					   .function = functions_of(in->functions, i),
+					   .guess = x->guess };
 		of[i] = join(j, &want);
+		j->node[of[i]].guess &= want.guess;
 		j->node[of[i]].calls += x->calls;
 		j->node[of[i]].self += x->insns;
 	}
@@ -166,8 +168,10 @@ static void join_small(const struct joiner *j, struct page_tree *t, uint32_t *to
 		t->node[to[i]].kind = PAGE_SMALLER;
 	}
 	for (i = 0; i < t->n; i++)
-		if (t->node[i].kind == PAGE_SMALLER)
+		if (t->node[i].kind == PAGE_SMALLER) {
 			t->node[i].function = t->node[i].process = NONE;
+			t->node[i].guess = false;
+		}
 }
 
 int page_tree_make(const struct page_input *in, struct page_tree *t)

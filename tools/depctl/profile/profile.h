@@ -166,6 +166,17 @@ int loops_find(struct loops *l, const struct merged *m, const struct blocks *b,
 	       const struct functions *f);
 void loops_free(struct loops *l);
 
+/* ---- guesses.c ---- */
+
+/** struct guesses - threads with callers at an attach that are guesses, and what is below these */
+struct guesses {
+	uint32_t threads;
+	uint64_t insns;
+};
+
+/** guesses_count() - 0 or -ENOMEM */
+int guesses_count(struct guesses *g, const struct dep_contexts *c);
+
 /* ---- names.c: texts for people ---- */
 
 #define NAME_TEXT	512u

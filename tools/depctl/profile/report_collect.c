@@ -190,6 +190,8 @@ int report_collect(struct report *r)
 		err = sum_threads(r);
 	if (!err)
 		err = sum_time(r);
+	if (!err)
+		err = guesses_count(&r->guesses, r->v.c);
 	profile_reasons(&r->v, &r->why);
 	return err;
 }

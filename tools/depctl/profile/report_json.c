@@ -112,6 +112,10 @@ void report_json(struct report *r)
 	put_functions(r, &j);
 	put_loops(r, &j);
 	json_u64(&j, "unsearched_functions", r->loops.unsearched);
+	json_object(&j, "guessed_callers");
+	json_u64(&j, "thread_count", r->guesses.threads);
+	json_u64(&j, "instructions", r->guesses.insns);
+	json_close(&j, '}');
 	put_processes(r, &j);
 	put_threads(r, &j);
 	json_big(&j, "start_ns", r->end_ns ? r->start_ns : 0);

@@ -27,6 +27,7 @@ struct report {
 	uint32_t *function;		/* indexes of functions */
 	size_t nfunctions;
 	struct loops loops;
+	struct guesses guesses;
 	struct process_sum *process;
 	size_t nprocesses;
 	struct dep_thread_count *thread;

@@ -77,6 +77,24 @@ static void put_title(struct report *r)
 		   human_count(r->v.p->insns, insns), human_count(r->v.p->refs, refs), head);
 }
 
+/* Callers at an attach that may be wrong: they have inclusive counts. */
+static void put_guesses(struct report *r)
+{
+	const char *const arg[] = { "depctl", "query", "contexts", r->v.o->path };
+	const struct guesses *g = &r->guesses;
+	char *command;
+
+	if (!g->threads)
+		return;
+	command = quote_command(4, (char *const *)arg);
+	out_printf(&r->out, "callers of %u thread%s at the attach are guesses, with %.1f%% of the "
+		   "instructions below; see ", g->threads, g->threads == 1 ? "" : "s",
+		   per_cent(g->insns, r->v.p->insns));
+	out_plain(&r->out, command ? command : "depctl query contexts");
+	out_text(&r->out, "\n");
+	free(command);
+}
+
 /* ---- functions ---- */
 
 static bool several_modules(const struct report *r)
@@ -319,6 +337,7 @@ void report_text(struct report *r)
 	put_title(r);
 	if (!r->why.n)
 		reasons_text(&r->out, &r->why, ": ");
+	put_guesses(r);
 	put_functions(r);
 	put_loops(r);
 	put_processes(r);
