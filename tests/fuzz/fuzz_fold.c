@@ -3,7 +3,7 @@
  * libFuzzer target: a store in one blob (blob.h), whose fragments are decoded and whose profile is
  * made, with all segments in one unit and with one in each: the rows must be the same.  Then its
  * calling contexts are found, which must have executed as many instructions as the profile has, and
- * call stacks at some positions.
+ * call stacks at some positions.  The profiles of intervals of time must add up to the whole.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +103,43 @@ static void find_stacks(struct dep_store *s, const struct dep_fragments *code)
 	dep_call_stacks_free(stacks);
 }
 
+static uint64_t sum_of_rows(const struct dep_profile *p)
+{
+	uint64_t sum = p->insns + p->refs;
+	size_t i;
+
+	for (i = 0; i < p->ninsns; i++)
+		sum += p->insn[i].count;
+	for (i = 0; i < p->nedges; i++)
+		sum += p->edge[i].count;
+	return sum;
+}
+
+/* Intervals add up to the whole, however short they are. */
+static void find_intervals(struct dep_store *s, const struct dep_fragments *code,
+			   const struct dep_profile *whole)
+{
+	static const uint64_t pers[] = { 1, 1000000, UINT64_MAX / 3, UINT64_MAX };
+	const struct dep_fold_options options = { .jobs = 1 };
+	struct dep_intervals *iv;
+	struct dep_interval in;
+	uint64_t sum;
+	size_t i;
+	int ret;
+
+	for (i = 0; i < sizeof(pers) / sizeof(pers[0]); i++) {
+		if (dep_intervals_make(s, code, &options, pers[i], &iv))
+			continue;
+		if (sum_of_rows(dep_intervals_whole(iv)) != sum_of_rows(whole))
+			abort();
+		for (sum = 0; (ret = dep_intervals_next(iv, &in)) > 0;)
+			sum += sum_of_rows(in.profile);
+		if (!ret && sum != sum_of_rows(whole))
+			abort();
+		dep_intervals_free(iv);
+	}
+}
+
 static void fold(struct dep_store *s, const struct dep_fragments *code)
 {
 	const struct dep_fold_options options = { .jobs = 1 };
@@ -119,6 +156,7 @@ static void fold(struct dep_store *s, const struct dep_fragments *code)
 		dep_profile_free(parts);
 	}
 	dep_fold_unit_bytes = unit;
+	find_intervals(s, code, whole);
 	find_contexts(s, code, whole->insns);
 	find_stacks(s, code);
 	dep_profile_free(whole);
