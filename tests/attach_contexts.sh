@@ -109,6 +109,11 @@ text = open("report", encoding="utf-8").read().splitlines()
 check("the report says so", "callers of 1 thread at the attach are guesses, with %.1f%% of the "
       "instructions below; see depctl query contexts store" % share in text, text[:5])
 
+events = json.load(open("trace.json", encoding="utf-8"))["traceEvents"]
+guesses = {e["name"] for e in events if e.get("args", {}).get("guess")}
+check("the Chrome trace has the guesses", guesses == {
+    name(r) for r in rows if r["entry"] == "guess"}, guesses)
+
 page = open("page.html", encoding="utf-8").read()
 data = json.loads(re.search(r'id="data"[^>]*>(.*?)</script>', page, re.S)[1])
 nodes = data["nodes"]
@@ -134,6 +139,7 @@ wait $recorder
 "$DEPCTL" report --json store >report.json 2>err || fail "report --json: $(cat err)"
 "$DEPCTL" report store >report 2>err || fail "report: $(cat err)"
 "$DEPCTL" report --html=page.html store >out 2>err || fail "report --html: $(cat err)"
+"$DEPCTL" export chrome -o trace.json store 2>err || fail "export chrome: $(cat err)"
 python3 check.py >check.out 2>&1 || fail "check.py: $(tail -n 1 check.out)"
 while read -r word rest; do
 	[ "$word" = ok ] && pass "$rest" || fail "$rest"

@@ -97,24 +97,35 @@ static void put_event(struct chrome *c, const char *type, const char *name)
 	json_str(&c->j, "name", name);
 }
 
+/* What viewers show of an event that is selected; @f: NULL: not known. */
+static void put_args(struct chrome *c, uint32_t context, const struct function *f)
+{
+	bool file = f && f->file, guess = c->tree.guess[context];
+
+	if (!file && !guess)
+		return;
+	json_object(&c->j, "args");
+	if (file)
+		json_str(&c->j, "file", f->file);
+	if (file && f->line)
+		json_u64(&c->j, "line", f->line);
+	if (guess)
+		json_bool(&c->j, "guess", true);
+	json_close(&c->j, '}');
+}
+
 /* The function of @context begins or ends when @done instructions of the segment are executed. */
 static void put_function(struct chrome *c, bool begins, uint32_t context, uint64_t done)
 {
 	uint32_t f = functions_of(c->x->l.functions, context);
-	const struct function *of = f == NO_FUNCTION ? NULL : &c->x->l.function[f];
 	char room[EXPORT_TITLE];
 
 	put_event(c, begins ? "B" : "E", export_title(c->x, f, room, sizeof(room)));
 	json_str(&c->j, "cat", "function");
 	put_time(c, done);
 	json_u64(&c->j, "ticount", c->insns[c->thread]);
-	if (begins && of && of->file) {
-		json_object(&c->j, "args");
-		json_str(&c->j, "file", of->file);
-		if (of->line)
-			json_u64(&c->j, "line", of->line);
-		json_close(&c->j, '}');
-	}
+	if (begins)
+		put_args(c, context, f == NO_FUNCTION ? NULL : &c->x->l.function[f]);
 	json_close(&c->j, '}');
 }
 

@@ -38,6 +38,16 @@ static int merge_contexts(struct tree *t)
 	return ret;
 }
 
+static void find_guesses(struct tree *t)
+{
+	size_t i, n = t->contexts->ncontexts;
+
+	for (i = 0; i < n; i++)
+		t->guess[i] = t->contexts->context[i].guess;
+	for (i = 0; i < n; i++)
+		t->guess[t->same[i]] &= t->guess[i];
+}
+
 int tree_begin(struct tree *t, const struct export *x, bool merge)
 {
 	size_t i, n = x->l.contexts->ncontexts;
@@ -46,10 +56,13 @@ int tree_begin(struct tree *t, const struct export *x, bool merge)
 	t->node = calloc(n + 1, sizeof(*t->node));
 	t->used = calloc(n + 1, sizeof(*t->used));
 	t->same = calloc(n + 1, sizeof(*t->same));
+	t->guess = calloc(n + 1, sizeof(*t->guess));
 	for (i = 0; t->same && i < n; i++)
 		t->same[i] = (uint32_t)i;
-	if (t->node && t->used && t->same && (!merge || !merge_contexts(t)))
+	if (t->node && t->used && t->same && t->guess && (!merge || !merge_contexts(t))) {
+		find_guesses(t);
 		return 0;
+	}
 	warn("out of memory");
 	tree_end(t);
 	return 1;
@@ -60,6 +73,7 @@ void tree_end(struct tree *t)
 	free(t->node);
 	free(t->used);
 	free(t->same);
+	free(t->guess);
 	t->node = NULL;
 	t->used = t->same = NULL;
 }

@@ -19,6 +19,8 @@ struct tree {
 	const struct dep_contexts *contexts;
 	/* By context: the first one with the same functions, which counts for all of them. */
 	uint32_t *same;
+	/* By context: it and all that it counts for are callers at an attach that are guesses. */
+	bool *guess;
 	struct tree_node *node;		/* by index of context */
 	uint32_t *used;			/* nodes that are used, largest index first */
 	size_t nused;
