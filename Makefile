@@ -182,8 +182,8 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	vector_clock predict ring_core loop request control metrics client fdstore rundir \
 	sd_notify policy tracer word_set filter filter_functions filter_executions \
 	filtered_program jit branch_table delta verdict durable access account link budget \
-	descriptor attach_facts fold fold_random intervals contexts callers page trigger_queue \
-	export_samples index
+	descriptor attach_facts fold fold_random intervals sequences contexts callers page \
+	trigger_queue export_samples index
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)
@@ -237,6 +237,8 @@ $(B)/tests/test_fold: $(call unit_obj,test_fold fold_store stream stream_frag) $
 $(B)/tests/test_fold_random: $(call unit_obj,test_fold_random fold_store stream stream_frag) \
 			   $(B)/libdep.a
 $(B)/tests/test_intervals: $(call unit_obj,test_intervals fold_store stream stream_frag) \
+			 $(B)/libdep.a
+$(B)/tests/test_sequences: $(call unit_obj,test_sequences fold_store stream stream_frag) \
 			 $(B)/libdep.a
 $(B)/tests/test_contexts: $(call unit_obj,test_contexts fold_store stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_callers: $(call unit_obj,test_callers fold_store stream stream_frag) $(B)/libdep.a

@@ -137,6 +137,8 @@ struct dep_fold_piece {
 };
 
 #define DEP_FOLD_BATCH	4096u	/* exits that a fold receives at once, at most */
+#define DEP_FOLD_SEQUENCE	8u	/* exits of a sequence */
+#define DEP_FOLD_SEQUENCES	131072u	/* numbers of sequences are below this */
 
 /**
  * struct dep_fold - callbacks of a fold
@@ -160,6 +162,16 @@ struct dep_fold {
 	 * @next_pc: where the thread goes on after the last one; 0: unknown
 	 */
 	int (*exits)(void *part, const uint32_t *exit, size_t n, uint64_t next_pc);
+	/*
+	 * Called instead of exits(), unless it is NULL, for folds that keep what a sequence of
+	 * exits does.  @sequence[i] is the number of the DEP_FOLD_SEQUENCE exits from
+	 * @exit + i * DEP_FOLD_SEQUENCE on, or 0 if they have none, as far as @n has so many.
+	 * A part receives the numbers 1, 2 ... in this order when each is new.
+	 */
+	int (*sequences)(void *part, const uint32_t *exit, size_t n, uint64_t next_pc,
+			 const uint32_t *sequence);
+	/* With sequences(): from now on, numbers are given to other sequences, from 1 on. */
+	int (*forget)(void *part);
 	/* NULL: not called. */
 	int (*piece)(void *part, const struct dep_fold_piece *piece);
 	int (*event)(void *part, const struct dep_event *event);

@@ -193,6 +193,8 @@ static int begin_worker(struct crew *c, struct worker *w, void *const *selves)
 		.folds = c->folds, .nfolds = c->nfolds, .segments_end = c->segs_end,
 		.options = c->options, .lock = &c->lock,
 	};
+	if (dep_sequences_init(&w->walk.sequences))
+		return dep_fail(-ENOMEM, "sequences");
 	w->walk.part = calloc(c->nfolds + 1, sizeof(*w->walk.part));
 	for (i = 0; w->walk.part && i < c->nfolds; i++) {
 		w->walk.part[i] = c->folds[i]->part(selves[i], c->code);

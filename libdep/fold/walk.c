@@ -111,8 +111,22 @@ static u64 goes_on_at(const struct dep_walk *w, const struct cursor *c)
 	return fragment_pc(w, w->next->h.tail.frag);
 }
 
+/* Use the numbers of sequences for others. */
+static int forget_sequences(struct dep_walk *w)
+{
+	int err = 0;
+	size_t i;
+
+	for (i = 0; i < w->nfolds && !err; i++)
+		if (w->folds[i]->sequences)
+			err = w->folds[i]->forget(w->part[i]);
+	dep_sequences_clear(&w->sequences);
+	return err;
+}
+
 static int flush(struct dep_walk *w, const struct cursor *c)
 {
+	const struct dep_fold *f;
 	int err = 0;
 	size_t i;
 	u64 pc;
@@ -120,9 +134,15 @@ static int flush(struct dep_walk *w, const struct cursor *c)
 	if (!w->nexits)
 		return 0;
 	pc = goes_on_at(w, c);
-	for (i = 0; i < w->nfolds && !err; i++)
-		err = w->folds[i]->exits(w->part[i], w->exit, w->nexits, pc);
+	for (i = 0; i < w->nfolds && !err; i++) {
+		f = w->folds[i];
+		err = f->sequences ?
+		      f->sequences(w->part[i], w->exit, w->nexits, pc, w->sequence) :
+		      f->exits(w->part[i], w->exit, w->nexits, pc);
+	}
 	w->nexits = 0;
+	if (!err && dep_sequences_full(&w->sequences, DEP_FOLD_BATCH / DEP_FOLD_SEQUENCE))
+		err = forget_sequences(w);
 	return err;
 }
 
@@ -183,18 +203,13 @@ static int take_event(struct dep_walk *w, struct cursor *c, u32 id)
 	return err;
 }
 
-/*
- * Collect exits up to the next event, or as many as a fold receives at once.  Stops in front of an
- * exit that the store does not have.
- */
-static void collect(struct dep_walk *w, struct cursor *c)
+/* Collect @n exits.  Return: how many, up to an event or an exit that the store does not have. */
+static size_t collect_each(const struct dep_walk *w, const u32 *at, size_t n, u32 *to)
 {
 	const struct dep_id_block *block = w->numbers->block, *b;
-	size_t room = DEP_FOLD_BATCH - w->nexits, left = (size_t)(c->end - c->at), i, n;
-	u32 nblocks = w->numbers->nlow / DEP_ID_BLOCK + 1, *to = w->exit + w->nexits, number;
-	const u32 *at = c->at;
+	u32 nblocks = w->numbers->nlow / DEP_ID_BLOCK + 1, number;
+	size_t i;
 
-	n = left < room ? left : room;
 	for (i = 0; i < n; i++) {
 		/* No block has ids of events. */
 		b = block + at[i] / DEP_ID_BLOCK;
@@ -208,8 +223,62 @@ static void collect(struct dep_walk *w, struct cursor *c)
 				break;
 		}
 	}
-	w->nexits += (u32)i;
-	c->at += i;
+	return i;
+}
+
+/*
+ * Collect @n sequences.  Return: how many exits; fewer than they have if there is an event, or an
+ * exit that the store does not have.
+ */
+static size_t collect_sequences(struct dep_walk *w, const u32 *at, size_t n, u32 *to, u32 *number)
+{
+	struct dep_sequences_found found;
+	size_t i, got, all = 0;
+
+	dep_sequences_find(&w->sequences, at, n, &found);
+	for (i = 0; i < n; i++, at += got, to += got) {
+		got = DEP_FOLD_SEQUENCE;
+		number[i] = found.number[i];
+		if (number[i])
+			memcpy(to, w->sequences.sequence[number[i]].exit, got * sizeof(*to));
+		else
+			got = collect_each(w, at, DEP_FOLD_SEQUENCE, to);
+		all += got;
+		if (got < DEP_FOLD_SEQUENCE)
+			break;
+		if (!number[i])
+			number[i] = dep_sequences_add(&w->sequences, at, to, found.hash[i]);
+	}
+	return all;
+}
+
+/*
+ * Collect exits up to the next event, or as many as a fold receives at once.  Stops in front of an
+ * exit that the store does not have.
+ */
+static void collect(struct dep_walk *w, struct cursor *c)
+{
+	size_t got, want, left, room;
+	u32 *to;
+
+	do {
+		left = (size_t)(c->end - c->at);
+		room = DEP_FOLD_BATCH - w->nexits;
+		want = left < room ? left : room;
+		to = w->exit + w->nexits;
+		if (want < DEP_FOLD_SEQUENCE) {
+			got = collect_each(w, c->at, want, to);
+			want = 0;
+		} else {
+			want /= DEP_FOLD_SEQUENCE;
+			if (want > DEP_SEQUENCES_AT_ONCE)
+				want = DEP_SEQUENCES_AT_ONCE;
+			got = collect_sequences(w, c->at, want, to,
+						w->sequence + w->nexits / DEP_FOLD_SEQUENCE);
+		}
+		w->nexits += (u32)got;
+		c->at += got;
+	} while (want && got == want * DEP_FOLD_SEQUENCE);
 }
 
 /* Deliver all of the current control column; -EBADMSG: the rest of it is damaged. */
@@ -356,4 +425,5 @@ void dep_walk_free(struct dep_walk *w)
 {
 	dep_columns_free(&w->columns[0]);
 	dep_columns_free(&w->columns[1]);
+	dep_sequences_free(&w->sequences);
 }

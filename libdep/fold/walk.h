@@ -6,10 +6,12 @@
 #include <pthread.h>
 
 #include "code.h"
+#include "sequences.h"
 
 /**
  * struct dep_walk - a walk through the segments of a store, and the folds that it serves
  * @part: a part of each fold
+ * @sequences: made by the caller
  * @columns: the current segment and the next one, which tells where an indirect branch went
  */
 struct dep_walk {
@@ -23,6 +25,7 @@ struct dep_walk {
 	const struct dep_fold_options *options;
 	pthread_mutex_t *lock;		/* held while failed() is called */
 	struct dep_fold_loss loss;
+	struct dep_sequences sequences;
 	/* The following are private. */
 	struct dep_columns columns[2];
 	const struct dep_columns *now;
@@ -30,6 +33,7 @@ struct dep_walk {
 	const struct dep_thread *thread;
 	u32 exit[DEP_FOLD_BATCH];
 	u32 nexits;
+	u32 sequence[DEP_FOLD_BATCH / DEP_FOLD_SEQUENCE];
 	bool follows;			/* no segment is missing in front of the current one */
 	bool is_damaged;		/* the last error is that of a column */
 };

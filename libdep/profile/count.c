@@ -4,8 +4,9 @@
  *
  * Each exit has counters, which are added to the thread and the process when the next thread or
  * interval begins; what an exit means for instructions and branches is worked out once, in rows.c.
- * The last targets of indirect branches are counted in a small table that needs no search; a
- * counter moves to the hash table when another one needs its place.
+ * A sequence of exits with a number has one counter, which is added to its exits then.  The last
+ * targets of indirect branches are counted in a small table that needs no search; a counter moves
+ * to the hash table when another one needs its place.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -43,6 +44,15 @@ struct pair {
 	u64 count;		/* 0: none */
 };
 
+/** struct sequence - the counter of a sequence of exits, and their instructions */
+struct sequence {
+	u32 count;
+	u32 insns : 31;
+	u32 indirect : 1;	/* the last exit is */
+};
+
+#define AHEAD	16u	/* counters of sequences are loaded so early */
+
 struct part {
 	struct dep_counts_all all;
 	const struct dep_fragments *code;
@@ -62,6 +72,11 @@ struct part {
 	u8 *brief;		/* the same: instructions and INDIRECT */
 	u32 *touched;		/* exits whose counters are not zero, each at most twice */
 	size_t ntouched;
+	struct sequence *sequence;	/* by number */
+	u32 (*members)[DEP_FOLD_SEQUENCE];	/* by number: the exits */
+	u32 nsequences;			/* known numbers are below this */
+	u32 *repeated;			/* numbers of sequences whose counters are not zero */
+	u32 nrepeated;
 	size_t compact_at;	/* number of rows of all.exits */
 	struct pair pair[DEP_PAIRS];
 	u32 used[DEP_PAIRS];	/* indices in @pair of the counters that are not 0 */
@@ -74,6 +89,9 @@ static void free_part(struct part *p)
 	free(p->hot);
 	free(p->brief);
 	free(p->touched);
+	free(p->sequence);
+	free(p->members);
+	free(p->repeated);
 	free(p);
 }
 
@@ -99,13 +117,75 @@ static void *make_part(void *self, const struct dep_fragments *code)
 	p->hot = calloc(code->nexits, sizeof(*p->hot));
 	p->brief = malloc(code->nexits);
 	p->touched = malloc(2ul * code->nexits * sizeof(*p->touched));
-	if (!p->hot || !p->brief || !p->touched) {
+	p->sequence = malloc(DEP_FOLD_SEQUENCES * sizeof(*p->sequence));
+	p->members = malloc(DEP_FOLD_SEQUENCES * sizeof(*p->members));
+	p->repeated = malloc(DEP_FOLD_SEQUENCES * sizeof(*p->repeated));
+	p->nsequences = 1;
+	if (!p->hot || !p->brief || !p->touched || !p->sequence || !p->members || !p->repeated) {
 		free_part(p);
 		return NULL;
 	}
 	for (i = 0; i < code->nexits; i++)
 		p->brief[i] = brief_of(&code->exit[i]);
 	return p;
+}
+
+/* ---- targets of indirect branches ---- */
+
+static int count_pair(struct part *p, u32 exit, u64 pc, u32 image, u32 interval, u64 count)
+{
+	struct dep_counter key = { .a = pc, .b = exit, .c = p->of->process, .d = image,
+				   .e = interval };
+
+	return dep_count_add(&p->all.pairs, &key, count);
+}
+
+static int keep_pair(struct part *p, struct pair *slot)
+{
+	const struct dep_code_fragment *f = &p->code->fragment[slot->fragment];
+	int err = slot->count ? count_pair(p, slot->exit, f->pc, f->image, p->interval,
+					   slot->count) : 0;
+
+	slot->count = 0;
+	return err;
+}
+
+/* Fragment @next was executed @count times after the indirect branch of @exit. */
+static inline int add_pair(struct part *p, u32 exit, u32 next, u64 count)
+{
+	u32 at = (exit * 61u ^ next * 7u) % DEP_PAIRS;
+	struct pair *slot = &p->pair[at];
+	int err;
+
+	if (slot->exit == exit && slot->fragment == next && slot->count) {
+		slot->count += count;
+		return 0;
+	}
+	if (!slot->count)
+		p->used[p->nused++] = at;
+	err = keep_pair(p, slot);
+	*slot = (struct pair){ .exit = exit, .fragment = next, .count = count };
+	return err;
+}
+
+static int keep_pairs(struct part *p)
+{
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < p->nused && !err; i++)
+		err = keep_pair(p, &p->pair[p->used[i]]);
+	p->nused = 0;
+	return err;
+}
+
+/* The branch that waits went to @p->pc, where the code of @image follows. */
+static int end_wait(struct part *p, u32 image)
+{
+	int err = p->waiting ? count_pair(p, p->waiting, p->pc, image, p->pc_first, 1) : 0;
+
+	p->waiting = 0;
+	return err;
 }
 
 /* ---- counters of exits ---- */
@@ -166,6 +246,39 @@ static void add_to_thread(struct dep_thread_count *t, const struct dep_code_exit
 		t->syscalls += count;
 }
 
+/* Add @count to the counter of an exit that is in a sequence. */
+static void add_to_exit(struct part *p, u32 exit, u32 count)
+{
+	struct hot *h = &p->hot[exit];
+
+	if (!h->count[0] && !h->count[1])
+		p->touched[p->ntouched++] = exit;
+	h->count[0] += count;
+}
+
+/* Add the counters of sequences to those of their exits, and to the targets of indirect ones. */
+static int keep_sequences(struct part *p)
+{
+	const struct dep_code_exit *all = p->code->exit;
+	const u32 *exit;
+	int err = 0;
+	u32 i, k, count;
+
+	for (i = 0; i < p->nrepeated && !err; i++) {
+		exit = p->members[p->repeated[i]];
+		count = p->sequence[p->repeated[i]].count;
+		p->sequence[p->repeated[i]].count = 0;
+		for (k = 0; k < DEP_FOLD_SEQUENCE && !err; k++) {
+			add_to_exit(p, exit[k], count);
+			if (k + 1 == DEP_FOLD_SEQUENCE || all[exit[k]].target)
+				continue;
+			err = add_pair(p, exit[k], all[exit[k + 1]].fragment, count);
+		}
+	}
+	p->nrepeated = 0;
+	return err;
+}
+
 /* Add the counters of exits to the current thread and its process. */
 static int keep_exits(struct part *p)
 {
@@ -173,7 +286,10 @@ static int keep_exits(struct part *p)
 	struct hot *h;
 	size_t i;
 	u64 count;
+	int err = keep_sequences(p);
 
+	if (err)
+		return err;
 	for (i = 0; i < p->ntouched; i++) {
 		h = &p->hot[p->touched[i]];
 		count = (u64)h->count[0] + h->count[1];
@@ -196,64 +312,6 @@ static int keep_exits(struct part *p)
 	i = (size_t)compact(&p->all.exits, p->store);
 	p->compact_at = 2 * p->all.exits.n > EXITS_MIN ? 2 * p->all.exits.n : EXITS_MIN;
 	return (int)i;
-}
-
-/* ---- targets of indirect branches ---- */
-
-static int count_pair(struct part *p, u32 exit, u64 pc, u32 image, u32 interval, u64 count)
-{
-	struct dep_counter key = { .a = pc, .b = exit, .c = p->of->process, .d = image,
-				   .e = interval };
-
-	return dep_count_add(&p->all.pairs, &key, count);
-}
-
-static int keep_pair(struct part *p, struct pair *slot)
-{
-	const struct dep_code_fragment *f = &p->code->fragment[slot->fragment];
-	int err = slot->count ? count_pair(p, slot->exit, f->pc, f->image, p->interval,
-					   slot->count) : 0;
-
-	slot->count = 0;
-	return err;
-}
-
-/* Fragment @next was executed after the indirect branch of @exit. */
-static inline int add_pair(struct part *p, u32 exit, u32 next)
-{
-	u32 at = (exit * 61u ^ next * 7u) % DEP_PAIRS;
-	struct pair *slot = &p->pair[at];
-	int err;
-
-	if (slot->exit == exit && slot->fragment == next && slot->count) {
-		slot->count++;
-		return 0;
-	}
-	if (!slot->count)
-		p->used[p->nused++] = at;
-	err = keep_pair(p, slot);
-	*slot = (struct pair){ .exit = exit, .fragment = next, .count = 1 };
-	return err;
-}
-
-static int keep_pairs(struct part *p)
-{
-	int err = 0;
-	u32 i;
-
-	for (i = 0; i < p->nused && !err; i++)
-		err = keep_pair(p, &p->pair[p->used[i]]);
-	p->nused = 0;
-	return err;
-}
-
-/* The branch that waits went to @p->pc, where the code of @image follows. */
-static int end_wait(struct part *p, u32 image)
-{
-	int err = p->waiting ? count_pair(p, p->waiting, p->pc, image, p->pc_first, 1) : 0;
-
-	p->waiting = 0;
-	return err;
 }
 
 /* ---- where control was interrupted ---- */
@@ -440,7 +498,7 @@ static int count_special(struct part *p, const u32 *exit, const u32 *at, size_t 
 		if ((p->brief[exit[at[i]]] & INSNS) == INSNS)
 			*insns += x->insns - INSNS;
 		if (!x->target)
-			err |= add_pair(p, exit[at[i]], all[exit[at[i] + 1]].fragment);
+			err |= add_pair(p, exit[at[i]], all[exit[at[i] + 1]].fragment, 1);
 	}
 	return err;
 }
@@ -467,6 +525,86 @@ static int count_exits(struct part *p, const u32 *exit, size_t n)
 		insns += p->code->exit[exit[i]].insns - INSNS;
 	err = count_special(p, exit, special, nspecial, &insns);
 	p->time->insns += insns;
+	return err ? -ENOMEM : 0;
+}
+
+static void learn_sequence(struct part *p, u32 number, const u32 *exit)
+{
+	struct sequence *s = &p->sequence[number];
+	u32 i, insns = 0;
+
+	for (i = 0; i < DEP_FOLD_SEQUENCE; i++)
+		insns += p->code->exit[exit[i]].insns;
+	s->count = 0;
+	s->insns = insns & INT32_MAX;
+	s->indirect = !!(p->brief[exit[i - 1]] & INDIRECT);
+	memcpy(p->members[number], exit, sizeof(*p->members));
+	p->nsequences++;
+}
+
+/* The record in front of @exit, if its branch is indirect, went to that of @exit. */
+static int count_between(struct part *p, const u32 *exit)
+{
+	if (!(p->brief[exit[-1]] & INDIRECT))
+		return 0;
+	return add_pair(p, exit[-1], p->code->exit[exit[0]].fragment, 1);
+}
+
+/* Count sequences up to one without number; *@at is behind them.  The batch has @n exits. */
+static int count_numbered(struct part *p, const u32 *exit, size_t n, const u32 *sequence,
+			  size_t *at)
+{
+	const struct dep_code_exit *all = p->code->exit;
+	size_t i = *at / DEP_FOLD_SEQUENCE, end = n / DEP_FOLD_SEQUENCE, next;
+	u64 insns = 0;
+	struct sequence *s;
+	int err = 0;
+
+	for (; i < end && sequence[i] && !err; i++) {
+		if (i + AHEAD < end)
+			__builtin_prefetch(p->sequence + sequence[i + AHEAD]);
+		s = &p->sequence[sequence[i]];
+		next = (i + 1) * DEP_FOLD_SEQUENCE;
+		if (sequence[i] == p->nsequences)
+			learn_sequence(p, sequence[i], exit + next - DEP_FOLD_SEQUENCE);
+		if (!s->count++)
+			p->repeated[p->nrepeated++] = sequence[i];
+		insns += s->insns;
+		if (s->indirect && next < n)
+			err = add_pair(p, exit[next - 1], all[exit[next]].fragment, 1);
+	}
+	p->time->insns += insns;
+	*at = i * DEP_FOLD_SEQUENCE;
+	return err;
+}
+
+/* Count exits up to a sequence with a number, or all; *@at is behind them. */
+static int count_others(struct part *p, const u32 *exit, size_t n, const u32 *sequence,
+			size_t *at)
+{
+	size_t i = *at / DEP_FOLD_SEQUENCE, end = n / DEP_FOLD_SEQUENCE, next;
+	int err;
+
+	while (i < end && !sequence[i])
+		i++;
+	next = i < end ? i * DEP_FOLD_SEQUENCE : n;
+	err = count_exits(p, exit + *at, next - *at);
+	if (!err && next < n)
+		err = count_between(p, exit + next);
+	*at = next;
+	return err;
+}
+
+static int count_all(struct part *p, const u32 *exit, size_t n, const u32 *sequence)
+{
+	size_t at = 0;
+	int err = 0;
+
+	while (at < n && !err) {
+		err = count_numbered(p, exit, n, sequence, &at);
+		if (at < n && !err)
+			err = count_others(p, exit, n, sequence, &at);
+	}
 	p->records += n;
 	if (err)
 		return -ENOMEM;
@@ -481,18 +619,28 @@ static int arrive_in(struct part *p, const struct dep_code_fragment *f)
 	return err ? err : arrive(p, f->pc, f->image);
 }
 
-static int take_exits(void *part, const uint32_t *exit, size_t n, uint64_t next_pc)
+static int take_sequences(void *part, const uint32_t *exit, size_t n, uint64_t next_pc,
+			  const uint32_t *sequence)
 {
 	struct part *p = part;
 	u32 last = exit[n - 1];
 	int err = arrive_in(p, &p->code->fragment[p->code->exit[exit[0]].fragment]);
 
 	if (!err)
-		err = count_exits(p, exit, n);
+		err = count_all(p, exit, n, sequence);
 	set_pc(p, next_pc);
 	/* A branch to an unknown place is not counted as a pair. */
 	if (p->brief[last] & INDIRECT && next_pc)
 		p->waiting = last;
+	return err;
+}
+
+static int forget_sequences(void *part)
+{
+	struct part *p = part;
+	int err = keep_sequences(p);
+
+	p->nsequences = 1;
 	return err;
 }
 
@@ -610,7 +758,8 @@ static int join(void *self, void *part)
 }
 
 const struct dep_fold dep_count_fold = {
-	.name = "counts", .part = make_part, .segment = begin_segment, .exits = take_exits,
+	.name = "counts", .part = make_part, .segment = begin_segment,
+	.sequences = take_sequences, .forget = forget_sequences,
 	.piece = take_piece, .event = take_event, .gap = take_gap, .join = join,
 };
 

@@ -14,7 +14,7 @@
 #include "libdep/abi/session_file.h"
 #include "libdep/x86/decode.h"
 
-#define STREAM_INSNS	64
+#define STREAM_INSNS	256
 #define STREAM_STORES	128
 
 /* What a fragment is made of. */

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Sequences of exits that come again and again, against counts of the words as they are written. */
+#include "libdep/fold/sequences.h"
+
+#include "fold_store.h"
+
+/* LEFT, in front of RIGHT, goes on to it; the branches of the others are indirect.  LONG has many instructions. */
+enum { SHORT, LONG, RIGHT, LEFT, FRAGMENTS };
+
+#define NOPS		200u
+#define CHUNKS		64u
+#define PHRASES		6u
+#define PHRASE_MAX	24u
+#define FIRST_PC	0x1000ull
+#define STEP_PC		0x1000ull
+
+static u8 nops[NOPS + 2];
+static struct stream s;
+static struct fold_chunk chunk[CHUNKS];
+static u64 count[FRAGMENTS], went[FRAGMENTS][FRAGMENTS];
+
+static u64 pc_of(u32 frag)
+{
+	return frag == LEFT ? pc_of(RIGHT) - 2 : FIRST_PC + frag * STEP_PC;
+}
+
+/* Address of a fragment's branch. */
+static u64 branch_of(u32 frag)
+{
+	return pc_of(frag) + (frag == LONG ? NOPS : frag == LEFT ? 0 : 1);
+}
+
+static int set_up(void **state)
+{
+	static const u8 jump[] = { 0x90, 0xff, 0xe0 };
+	static const u8 on[] = { 0xeb, 0x00 };
+	struct stream_code codes[FRAGMENTS] = {
+		[SHORT] = { .bytes = jump, .len = sizeof(jump) },
+		[LONG] = { .bytes = nops, .len = sizeof(nops) },
+		[RIGHT] = { .bytes = jump, .len = sizeof(jump) },
+		[LEFT] = { .bytes = on, .len = sizeof(on) },
+	};
+	u32 i;
+
+	(void)state;
+	memset(nops, 0x90, NOPS);
+	memcpy(nops + NOPS, jump + 1, 2);
+	stream_init(&s, 1);
+	for (i = 0; i < FRAGMENTS; i++) {
+		codes[i].pc = pc_of(i);
+		codes[i].entry_mask = 0xffff;
+		stream_fragment(&s, &codes[i]);
+	}
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	stream_free(&s);
+	dep_fold_sequences = DEP_FOLD_SEQUENCES;
+	return 0;
+}
+
+/* A phrase is a row of fragments; LEFT is never the last one, and in front of RIGHT. */
+static u32 make_phrase(u32 *phrase)
+{
+	u32 n = 1 + (u32)stream_random(&s) % PHRASE_MAX, i;
+
+	for (i = 0; i < n; i++) {
+		phrase[i] = (u32)stream_random(&s) % FRAGMENTS;
+		if (i && phrase[i - 1] == LEFT)
+			phrase[i] = RIGHT;
+	}
+	if (phrase[n - 1] == LEFT)
+		phrase[n - 1] = SHORT;
+	return n;
+}
+
+static void write_chunks(void)
+{
+	u32 phrase[PHRASES][PHRASE_MAX], n[PHRASES], i, k, p, last = FRAGMENTS, frag;
+
+	memset(chunk, 0, sizeof(chunk));
+	memset(count, 0, sizeof(count));
+	memset(went, 0, sizeof(went));
+	for (i = 0; i < PHRASES; i++)
+		n[i] = make_phrase(phrase[i]);
+	for (i = 0; i < CHUNKS; i++) {
+		chunk[i].seq = i;
+		while (chunk[i].n + PHRASE_MAX <= WORDS) {
+			p = (u32)stream_random(&s) % PHRASES;
+			for (k = 0; k < n[p]; k++) {
+				frag = phrase[p][k];
+				fold_exit(&chunk[i], s.frag[frag].id);
+				count[frag]++;
+				if (last < FRAGMENTS)
+					went[last][frag]++;
+				last = frag;
+			}
+		}
+	}
+}
+
+static void check(const struct dep_profile *p)
+{
+	u64 insns = 0;
+	u32 i, k, kind;
+
+	for (i = 0; i < FRAGMENTS; i++) {
+		insns += count[i] * (i == LONG ? NOPS + 1 : i == LEFT ? 1 : 2);
+		assert_int_equal(fold_count(p, pc_of(i)), count[i]);
+		assert_int_equal(fold_count(p, branch_of(i)), count[i]);
+		kind = i == LEFT ? DEP_BRANCH_JUMP : DEP_BRANCH_JUMP_INDIRECT;
+		for (k = 0; k < FRAGMENTS; k++)
+			assert_int_equal(fold_edge(p, branch_of(i), pc_of(k), kind, 1),
+					 went[i][k]);
+	}
+	assert_int_equal(p->insns, insns);
+	for (i = 0; i < p->ntimes; i++)
+		insns -= p->time[i].insns;
+	assert_int_equal(insns, 0);
+}
+
+/* With numbers for all sequences, for none, and for so few that they are used again and again. */
+static void counts_are_exact(void **state)
+{
+	static const u32 numbers[] = { DEP_FOLD_SEQUENCES, 1, 2, 9, 600 };
+	struct fold_store f;
+	u32 i, k, round;
+
+	(void)state;
+	for (round = 0; round < 4; round++) {
+		write_chunks();
+		fold_store_begin(&f, s.desc, s.desc_size);
+		for (i = 0; i < CHUNKS; i++)
+			fold_store_segment(&f, 1, &chunk[i]);
+		fold_store_open(&f);
+		for (k = 0; k < sizeof(numbers) / sizeof(*numbers); k++) {
+			dep_fold_sequences = numbers[k];
+			fold_profile(&f, 1 << 20, NULL);
+			check(f.p);
+			fold_check_division(&f, NULL);
+		}
+		fold_store_close(&f);
+	}
+}
+
+/* A sequence has a number from the second time on, until the numbers are used for others. */
+static void numbers(void **state)
+{
+	u32 id[2][DEP_FOLD_SEQUENCE] = { { 1000 }, { 2000 } }, exit[DEP_FOLD_SEQUENCE] = { 3 };
+	struct dep_sequences_found found;
+	struct dep_sequences all;
+
+	(void)state;
+	assert_int_equal(dep_sequences_init(&all), 0);
+	dep_sequences_find(&all, id[0], 2, &found);
+	assert_int_equal(found.number[0] + found.number[1], 0);
+	assert_int_equal(dep_sequences_add(&all, id[0], exit, found.hash[0]), 0);
+	assert_int_equal(dep_sequences_add(&all, id[1], exit, found.hash[1]), 0);
+	assert_int_equal(dep_sequences_add(&all, id[1], exit, found.hash[1]), 1);
+	dep_sequences_find(&all, id[0], 2, &found);
+	assert_int_equal(found.number[0], 0);
+	assert_int_equal(found.number[1], 1);
+	assert_memory_equal(all.sequence[1].exit, exit, sizeof(exit));
+	/* The same hash, but other exits. */
+	assert_int_equal(dep_sequences_add(&all, id[0], exit, found.hash[1]), 0);
+	assert_false(dep_sequences_full(&all, 100));
+	dep_fold_sequences = 2;
+	assert_true(dep_sequences_full(&all, 1));
+	assert_int_equal(dep_sequences_add(&all, id[0], exit, found.hash[0]), 0);
+	dep_sequences_clear(&all);
+	assert_int_equal(dep_sequences_add(&all, id[0], exit, found.hash[0]), 1);
+	dep_sequences_find(&all, id[0], 2, &found);
+	assert_int_equal(found.number[0], 1);
+	assert_int_equal(found.number[1], 0);
+	dep_sequences_free(&all);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(counts_are_exact, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(numbers, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
