@@ -164,9 +164,10 @@ bool dep_strand_find(struct dep_walk *w, u64 rsp, u64 near)
 	return true;
 }
 
-void dep_strand_sigreturn(struct dep_walk *w, u64 rsp)
+void dep_strand_sigreturn(struct dep_walk *w, u64 pc, u64 rsp)
 {
 	struct dep_strand *s = w->at;
+	bool unchanged;
 	size_t i;
 
 	if (!s->handler || !s->below || rsp > s->below->high) {
@@ -179,8 +180,13 @@ void dep_strand_sigreturn(struct dep_walk *w, u64 rsp)
 			break;
 	if (i < w->nstrands)
 		drop(w, i);
+	unchanged = w->at->pc == pc && (w->at->low == rsp || w->at->low == DEP_LOW_UNKNOWN);
 	w->at->low = 0;
-	dep_strand_pop_below(w, rsp);
+	/* The innermost function may hold its return address in a register, as code of V8 does. */
+	if (unchanged)
+		set_context(w);
+	else
+		dep_strand_pop_below(w, rsp);
 }
 
 /* Forget stacks whose memory the new one with @high uses. */

@@ -250,7 +250,9 @@ static int take_context(struct dep_walk *w, const struct adept_ev_context *c)
 				      dep_moves_at(w->moves, w->thread->process, w->signal_pc),
 				      c->pc, dep_moves_at(w->moves, w->thread->process, c->pc),
 				      false);
-		interrupted->low = low ? low : 1;
+		interrupted->low = low ? low : DEP_LOW_UNKNOWN;
+		/* Where longjmp has set rsp, the registers behind the handler say where that is. */
+		interrupted->pc = w->state == DEP_ANEW || w->anew ? 0 : w->signal_pc;
 		if (ctx == DEP_NO_NODE || dep_strand_begin(w, rsp, ctx))
 			return -ENOMEM;
 		w->at->handler = true;
@@ -259,8 +261,9 @@ static int take_context(struct dep_walk *w, const struct adept_ev_context *c)
 		if (dep_count_enter(w, ctx))
 			return -ENOMEM;
 	} else if (w->sigreturn) {
-		dep_strand_sigreturn(w, rsp);
-	} else {
+		dep_strand_sigreturn(w, c->pc, rsp);
+	} else if (w->state != DEP_KNOWN || w->anew || w->rsp != rsp) {
+		/* Otherwise the thread goes on with the stack that it had. */
 		dep_strand_find(w, rsp, DEP_NEAR);
 	}
 	w->signal = w->sigreturn = false;

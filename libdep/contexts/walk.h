@@ -39,15 +39,18 @@ struct dep_activation {
 	u32 ctx, seg;
 };
 
+#define DEP_LOW_UNKNOWN	1u
+
 /**
  * struct dep_strand - a stack
  * @below: the strand that a signal interrupted; NULL: no handler, or that strand is gone
- * @low: rsp when a signal interrupted this strand; 0: not known
+ * @low: rsp when a signal interrupted this strand, or DEP_LOW_UNKNOWN; 0: no signal did
+ * @pc: the instruction that the signal interrupted, with @low; 0: rsp belongs to another frame
  */
 struct dep_strand {
 	struct dep_activation *frame;
 	size_t n, room;
-	u64 high, low;
+	u64 high, low, pc;
 	struct dep_strand *below;
 	bool handler;
 };
@@ -285,8 +288,12 @@ void dep_strand_pop_below(struct dep_walk *w, u64 rsp);
  * Return: false if no stack has this address.
  */
 bool dep_strand_find(struct dep_walk *w, u64 rsp, u64 near);
-/** dep_strand_sigreturn() - a handler ends: return to the stack that was interrupted */
-void dep_strand_sigreturn(struct dep_walk *w, u64 rsp);
+/**
+ * dep_strand_sigreturn() - a handler ends: return to the stack that was interrupted
+ *
+ * The frames are those from before the signal if the thread goes on where it was interrupted.
+ */
+void dep_strand_sigreturn(struct dep_walk *w, u64 pc, u64 rsp);
 void dep_strands_drop(struct dep_walk *w);
 
 /* ---- learn.c ---- */

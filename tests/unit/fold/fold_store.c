@@ -28,6 +28,13 @@ void fold_signal(struct fold_chunk *c, u64 pc)
 	put(c, ADEPT_EV_SIGNAL, &ev, sizeof(ev));
 }
 
+void fold_sigreturn(struct fold_chunk *c)
+{
+	const u32 padding = 0;
+
+	put(c, ADEPT_EV_SIGRETURN, &padding, sizeof(padding));
+}
+
 void fold_registers(struct fold_chunk *c, u64 pc, u64 rsp)
 {
 	struct adept_ev_context ev = { .pc = pc, .regs = { [X86_RSP] = rsp } };

@@ -37,6 +37,7 @@ struct fold_chunk {
 void fold_exit(struct fold_chunk *c, u32 id);
 void fold_partial(struct fold_chunk *c, u32 frag, u32 ninsns);
 void fold_signal(struct fold_chunk *c, u64 pc);
+void fold_sigreturn(struct fold_chunk *c);
 void fold_context(struct fold_chunk *c, u64 pc);
 /** fold_registers() - a context whose stack pointer is @rsp; the other registers are 0 */
 void fold_registers(struct fold_chunk *c, u64 pc, u64 rsp);

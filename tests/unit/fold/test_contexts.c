@@ -9,7 +9,7 @@
 
 /* Each is a fragment with one exit. */
 enum { MAIN, MAIN_END, HELPER, HELPER_JUMP, HELPER_END, SETS_1, SETS_2, SETS_3, SWITCH, OTHER,
-       RECURSIVE, FRAGMENTS };
+       RECURSIVE, MAIN_HOLDER, MAIN_BACK, HOLDER, HOLDER_REST, FRAGMENTS };
 
 #define MAIN_PC		0x1000ull
 #define HELPER_PC	0x2000ull
@@ -17,6 +17,7 @@ enum { MAIN, MAIN_END, HELPER, HELPER_JUMP, HELPER_END, SETS_1, SETS_2, SETS_3, 
 #define SWITCH_PC	0x4000ull
 #define OTHER_PC	0x5000ull
 #define RECURSIVE_PC	0x6000ull
+#define HOLDER_PC	0x7000ull
 
 #define CODE(at, ...) { .pc = at, .bytes = (const u8[]){ __VA_ARGS__ }, \
 			.len = sizeof((const u8[]){ __VA_ARGS__ }), .entry_mask = 0xffff }
@@ -38,6 +39,12 @@ static const struct stream_code codes[FRAGMENTS] = {
 	[OTHER] = CODE(OTHER_PC, 0x90, 0xff, 0xe0),
 	/* call RECURSIVE */
 	[RECURSIVE] = CODE(RECURSIVE_PC, 0xe8, 0xfb, 0xff, 0xff, 0xff),
+	/* call HOLDER; nop; jmp rax */
+	[MAIN_HOLDER] = CODE(MAIN_PC + 10, 0xe8, 0xf1, 0x5f, 0, 0),
+	[MAIN_BACK] = CODE(MAIN_PC + 15, 0x90, 0xff, 0xe0),
+	/* pop r10; jmp; push r10; ret */
+	[HOLDER] = CODE(HOLDER_PC, 0x41, 0x5a, 0xeb, 0),
+	[HOLDER_REST] = CODE(HOLDER_PC + 4, 0x41, 0x52, 0xc3),
 };
 
 static struct stream s;
@@ -149,6 +156,36 @@ static void change_of_stacks(void **state)
 	assert_int_equal(out->recovered, 1);
 	assert_int_equal(out->context[other].parent, context_at(out, SWITCH_PC));
 	assert_int_equal(out->context[other].insns, 4);
+	dep_contexts_free(out);
+	fold_store_close(&f);
+}
+
+/* A signal interrupts a function whose return address is in a register, as code of V8 does. */
+static void signal_without_return_address(void **state)
+{
+	struct fold_chunk c = chunk(0x8000);
+	struct dep_contexts *out;
+	struct fold_store f;
+	size_t holder;
+
+	(void)state;
+	run(&c, MAIN_HOLDER);
+	run(&c, HOLDER);
+	fold_signal(&c, HOLDER_PC + 4);
+	fold_registers(&c, OTHER_PC, 0x7000);
+	run(&c, OTHER);
+	fold_sigreturn(&c);
+	fold_registers(&c, HOLDER_PC + 4, 0x8000);
+	/* The thread came to a safe point. */
+	fold_registers(&c, HOLDER_PC + 4, 0x8000);
+	run(&c, HOLDER_REST);
+	run(&c, MAIN_BACK);
+	out = contexts_of(&f, &c, 1, 0);
+	assert_int_equal(out->unknown_returns, 0);
+	holder = context_at(out, HOLDER_PC);
+	assert_int_equal(out->context[holder].insns, 4);
+	assert_int_equal(out->context[context_at(out, OTHER_PC)].parent, holder);
+	assert_int_equal(out->context[context_at(out, MAIN_PC + 10)].insns, 3);
 	dep_contexts_free(out);
 	fold_store_close(&f);
 }
@@ -379,6 +416,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(jump_behind_a_return, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(change_of_stacks, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(signal_without_return_address, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(full_tree, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(no_stack, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(unrecorded_children, set_up, tear_down),
