@@ -520,18 +520,22 @@ void signal_thread_init(struct tls *t)
 
 void signal_deliver_all(struct tls *t)
 {
+	int delivered = 0;
+
 	for (;;) {
 		sigmask_release(t);
 		if (!t->pending)
 			break;
 		t->pending &= ~(u64)PENDING_STOP;
-		if (t->pending)
-			signal_deliver(t);
+		if (!t->pending)
+			continue;
 		/*
-		 * Record the registers for recovery, because the event of another signal may begin
-		 * a new chunk.
+		 * This signal interrupts the handler of the last one at its first instruction.
+		 * Record the registers there: this event may begin a new chunk.
 		 */
-		if (t->pending)
+		if (delivered)
 			ring_record_context(t, t->resume_pc);
+		signal_deliver(t);
+		delivered = 1;
 	}
 }
