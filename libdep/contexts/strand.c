@@ -166,23 +166,27 @@ bool dep_strand_find(struct dep_walk *w, u64 rsp, u64 near)
 
 void dep_strand_sigreturn(struct dep_walk *w, u64 pc, u64 rsp)
 {
-	struct dep_strand *s = w->at;
+	struct dep_strand *s = w->at, *below = s->handler ? s->below : NULL;
 	bool unchanged;
 	size_t i;
 
-	if (!s->handler || !s->below || rsp > s->below->high) {
+	unchanged = below && below->pc == pc &&
+		    (below->low == rsp || below->low == DEP_LOW_UNKNOWN);
+	if (!below || (!unchanged && rsp > below->high)) {
 		dep_strand_find(w, rsp, DEP_NEAR);
 		return;
 	}
-	w->at = s->below;
+	w->at = below;
 	for (i = 0; i < w->nstrands; i++)
 		if (w->strand[i] == s)
 			break;
 	if (i < w->nstrands)
 		drop(w, i);
-	unchanged = w->at->pc == pc && (w->at->low == rsp || w->at->low == DEP_LOW_UNKNOWN);
 	w->at->low = 0;
-	/* The innermost function may hold its return address in a register, as code of V8 does. */
+	/*
+	 * The innermost function may hold its return address in a register, as code of V8 does; a
+	 * handler has popped it when it calls sigreturn.
+	 */
 	if (unchanged)
 		set_context(w);
 	else

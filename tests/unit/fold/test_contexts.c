@@ -190,6 +190,66 @@ static void signal_without_return_address(void **state)
 	fold_store_close(&f);
 }
 
+/* A signal interrupts the code that a handler returned to, in front of its sigreturn. */
+static void signal_behind_a_handler(void **state)
+{
+	struct fold_chunk c = chunk(0x8000);
+	struct dep_contexts *out;
+	struct fold_store f;
+	size_t handler;
+
+	(void)state;
+	run(&c, OTHER);
+	fold_signal(&c, MAIN_PC + 15);
+	fold_registers(&c, HELPER_PC + 7, 0x7000);
+	run(&c, HELPER_END);
+	run(&c, MAIN_BACK);
+	fold_signal(&c, MAIN_PC + 15);
+	fold_registers(&c, HELPER_PC + 5, 0x6000);
+	run(&c, HELPER_JUMP);
+	fold_sigreturn(&c);
+	fold_registers(&c, MAIN_PC + 15, 0x7008);
+	run(&c, MAIN_BACK);
+	fold_sigreturn(&c);
+	fold_registers(&c, MAIN_PC + 15, 0x8000);
+	run(&c, MAIN_BACK);
+	out = contexts_of(&f, &c, 1, 0);
+	assert_int_equal(out->ncontexts, 4);
+	handler = context_at(out, HELPER_PC + 7);
+	assert_int_equal(out->context[handler].insns, 6);
+	assert_int_equal(out->context[context_at(out, HELPER_PC + 5)].parent, handler);
+	assert_int_equal(out->context[context_at(out, OTHER_PC)].insns, 4);
+	dep_contexts_free(out);
+	fold_store_close(&f);
+}
+
+/* A signal interrupts longjmp() between setting rsp and the jump; longjmp() leaves a handler. */
+static void signal_in_longjmp(void **state)
+{
+	struct fold_chunk c = chunk(0x8000);
+	struct dep_contexts *out;
+	struct fold_store f;
+
+	(void)state;
+	run(&c, OTHER);
+	fold_signal(&c, MAIN_PC + 15);
+	fold_registers(&c, SETS_PC + 6, 0x7000);
+	run(&c, SETS_2);
+	fold_signal(&c, HELPER_PC + 5);
+	fold_registers(&c, HELPER_PC + 7, 0x6000);
+	run(&c, HELPER_END);
+	fold_sigreturn(&c);
+	fold_registers(&c, HELPER_PC + 5, 0x8000);
+	run(&c, HELPER_JUMP);
+	run(&c, MAIN_BACK);
+	out = contexts_of(&f, &c, 1, 0);
+	assert_int_equal(out->ncontexts, 4);
+	assert_int_equal(out->context[context_at(out, SETS_PC + 6)].insns, 2);
+	assert_int_equal(out->context[context_at(out, OTHER_PC)].insns, 5);
+	dep_contexts_free(out);
+	fold_store_close(&f);
+}
+
 /* Calls that do not fit in the tree count for no context. */
 static void full_tree(void **state)
 {
@@ -417,6 +477,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(jump_behind_a_return, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(change_of_stacks, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(signal_without_return_address, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(signal_behind_a_handler, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(signal_in_longjmp, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(full_tree, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(no_stack, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(unrecorded_children, set_up, tear_down),
