@@ -220,6 +220,7 @@ suite attach-cases 300 bash tests/attach_cases.sh
 suite attach-servers 300 bash tests/attach_servers.sh
 suite attach-stress 300 bash tests/attach_stress.sh
 suite stacks 300 bash tests/stacks.sh
+suite backtraces 300 bash tests/backtraces.sh
 suite chaos "$(cases 400 3000)" bash tests/chaos.sh
 suite fragments 300 bash tests/fragments.sh
 suite gdb 300 bash tests/gdb.sh

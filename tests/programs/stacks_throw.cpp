@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Exceptions through frames with destructors, caught in a loop.  Suite: stacks */
+/*
+ * Exceptions through frames with destructors, caught in a loop: stacks_throw [ROUNDS]
+ *
+ * Suite: stacks
+ */
 #include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
@@ -47,11 +52,11 @@ __attribute__((noipa)) static void again(int n)
 	}
 }
 
-int main()
+int main(int argc, char **argv)
 {
-	int n = 0;
+	int rounds = argc > 1 ? atoi(argv[1]) : 60, n = 0;
 
-	for (int i = 0; i < 60; i++) {
+	for (int i = 0; i < rounds; i++) {
 		try {
 			again(i % 10);
 		} catch (const std::exception &e) {
