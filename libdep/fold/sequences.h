@@ -2,9 +2,9 @@
 /*
  * Sequences of exits that come again and again.
  *
- * Programs repeat themselves: if records are taken 8 at a time, nearly all of these groups have come
- * before, in a C compiler 17 of 20.  To find such a sequence as a whole costs less than to look at
- * each of its exits.  A sequence gets a number when it comes the second time.
+ * Programs repeat themselves: if records are taken 8 at a time, nearly all of these groups have
+ * come before, in a C compiler 17 of 20.  To find such a sequence as a whole costs less than to
+ * look at each of its exits.  A sequence gets a number when it comes the second time.
  */
 #ifndef ADEPT_FOLD_SEQUENCES_H
 #define ADEPT_FOLD_SEQUENCES_H

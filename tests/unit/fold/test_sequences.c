@@ -4,7 +4,10 @@
 
 #include "fold_store.h"
 
-/* LEFT, in front of RIGHT, goes on to it; the branches of the others are indirect.  LONG has many instructions. */
+/*
+ * LEFT, in front of RIGHT, goes on to it; the branches of the others are indirect.  LONG has many
+ * instructions.
+ */
 enum { SHORT, LONG, RIGHT, LEFT, FRAGMENTS };
 
 #define NOPS		200u
