@@ -225,6 +225,7 @@ suite chaos "$(cases 400 3000)" bash tests/chaos.sh
 suite fragments 300 bash tests/fragments.sh
 suite gdb 300 bash tests/gdb.sh
 suite order 300 bash tests/order.sh
+suite signal-events 300 bash tests/signal_events.sh
 suite functions 300 bash tests/functions.sh
 suite memory 300 sh tests/memory.sh
 suite children 480 bash tests/children.sh

@@ -365,25 +365,25 @@ static void signal_deliver(struct tls *t)
 	struct adept_ev_signal ev;
 	struct k_sigaction sa;
 	u64 mask;
+	int ends;
 
 	t->pending &= ~(u64)PENDING_SIGNAL;
 	sigaction_begin(t, p->signo, &sa);
+	/* The kernel does not apply default actions to the first process of a pid namespace. */
+	ends = sigaction_ends_process(p->signo, &sa) && sys0(__NR_getpid) != 1;
+	if (sa.handler < 2 && !p->forced && !ends) {
+		/* The action was changed after the signal arrived: the signal is ignored now. */
+		set_mask(p->mask);
+		return;
+	}
 	ev = (struct adept_ev_signal){
 		p->signo, info_of(t)->code, t->resume_pc, info_of(t)->addr, rt_timestamp(),
 	};
 	ring_event(t, ADEPT_EV_SIGNAL, &ev, sizeof(ev));
 	LOG(ADEPT_LOG_SIGNAL, "signal %u, code %d, at %lx: handler %lx", p->signo,
 	    info_of(t)->code, t->resume_pc, sa.handler);
-	if (p->forced && (sa.handler < 2 || t->sync_blocked & SIGBIT(p->signo)))
+	if (ends || (p->forced && (sa.handler < 2 || t->sync_blocked & SIGBIT(p->signo))))
 		die_of(t, p->signo);
-	/* The kernel does not apply default actions to the first process of a pid namespace. */
-	if (sigaction_ends_process(p->signo, &sa) && sys0(__NR_getpid) != 1)
-		die_of(t, p->signo);
-	if (sa.handler < 2) {
-		/* The action was changed after the signal arrived: the signal is ignored now. */
-		set_mask(p->mask);
-		return;
-	}
 	if (!sigframe_push(t, &sa))
 		die_of(t, K_SIGSEGV);
 	sigaction_began(p->signo, &sa);
