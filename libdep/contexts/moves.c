@@ -244,6 +244,7 @@ struct entries {
 	struct dep_moves *m;
 	u8 *entry;		/* by first fragment of each pc */
 	u8 *leads;		/* by number of an exit: its target is an entry */
+	u32 nsequences;		/* sequences with lower numbers have been seen */
 	struct { u32 exit, next; } seen[SEEN];
 };
 
@@ -280,6 +281,7 @@ static void *entries_part(void *self, const struct dep_fragments *code)
 		return NULL;
 	}
 	e->m = m;
+	e->nsequences = 1;
 	for (i = 1; i < code->nexits; i++)
 		e->leads[i] = leads_to_entry(m, i);
 	return e;
@@ -294,28 +296,50 @@ static void add_entry(struct entries *e, const struct dep_exit_move *x, u64 pc)
 		e->entry[n] = 1;
 }
 
-static int entries_exits(void *part, const u32 *exit, size_t n, u64 next_pc)
+/* The thread went on from exit @exit[0] to the fragment of @exit[1]. */
+static inline void went_on(struct entries *e, const u32 *exit)
 {
-	struct entries *e = part;
-	const struct dep_moves *m = e->m;
-	const u8 *leads = e->leads;
-	size_t i;
+	const struct dep_fragments *code = e->m->code;
 	u32 at;
 
-	for (i = 0; i + 1 < n; i++) {
-		if (!leads[exit[i]])
-			continue;
-		at = (exit[i] * 61u ^ exit[i + 1] * 7u) % SEEN;
-		if (e->seen[at].exit == exit[i] && e->seen[at].next == exit[i + 1])
-			continue;
-		e->seen[at].exit = exit[i];
-		e->seen[at].next = exit[i + 1];
-		add_entry(e, m->exit + exit[i],
-			  m->code->fragment[m->code->exit[exit[i + 1]].fragment].pc);
+	if (!e->leads[exit[0]])
+		return;
+	at = (exit[0] * 61u ^ exit[1] * 7u) % SEEN;
+	if (e->seen[at].exit == exit[0] && e->seen[at].next == exit[1])
+		return;
+	e->seen[at].exit = exit[0];
+	e->seen[at].next = exit[1];
+	add_entry(e, e->m->exit + exit[0], code->fragment[code->exit[exit[1]].fragment].pc);
+}
+
+static int entries_sequences(void *part, const u32 *exit, size_t n, u64 next_pc,
+			     const u32 *sequence)
+{
+	struct entries *e = part;
+	size_t i = 0, end, group;
+
+	for (group = 0; group < n / DEP_FOLD_SEQUENCE; group++) {
+		end = i + DEP_FOLD_SEQUENCE;
+		if (sequence[group] && sequence[group] < e->nsequences)
+			i = end - 1;	/* the rest of it was seen when it got its number */
+		else if (sequence[group])
+			e->nsequences++;
+		for (; i < end && i + 1 < n; i++)
+			went_on(e, exit + i);
 	}
+	for (; i + 1 < n; i++)
+		went_on(e, exit + i);
 	/* 0: not known; it is not the address of a fragment without code. */
-	if (leads[exit[i]] && next_pc)
-		add_entry(e, m->exit + exit[i], next_pc);
+	if (e->leads[exit[n - 1]] && next_pc)
+		add_entry(e, e->m->exit + exit[n - 1], next_pc);
+	return 0;
+}
+
+static int entries_forget(void *part)
+{
+	struct entries *e = part;
+
+	e->nsequences = 1;
 	return 0;
 }
 
@@ -472,7 +496,8 @@ int dep_moves_entries(struct dep_moves *m, unsigned int jobs,
 {
 	static const struct dep_fold fold = {
 		.name = "entries", .part = entries_part, .segment = no_segment,
-		.exits = entries_exits, .event = no_event, .gap = no_gap, .join = entries_join,
+		.sequences = entries_sequences, .forget = entries_forget, .event = no_event,
+		.gap = no_gap, .join = entries_join,
 	};
 	const struct dep_fold_options options = { .jobs = jobs };
 	const struct dep_fold *folds[] = { &fold };
