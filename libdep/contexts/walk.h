@@ -140,8 +140,13 @@ struct dep_walk {
 	bool known_start;	/* ADEPT_EV_THREAD_START came, nothing is missing since then */
 	u64 created_at;
 	u32 ctx;		/* context at work */
-	u64 insns, refs;	/* executed in it, not yet counted in its node */
+	/*
+	 * Executed in it, not yet counted in its node.  They are no neighbours: a vector load of
+	 * two words that were just stored one by one would wait until they are in the cache.
+	 */
+	u64 insns;
 	u64 rsp;
+	u64 refs;
 	u8 state;		/* enum dep_rsp_state */
 	bool anew;		/* DEP_ANEW was the state since the last branch that counts */
 
@@ -264,14 +269,24 @@ int dep_strand_begin(struct dep_walk *w, u64 rsp, u32 ctx);
 /** dep_strand_room() - make room for a frame in the stack at work; 0 or -ENOMEM */
 int dep_strand_room(struct dep_walk *w);
 
-/** dep_strand_push() - push a frame to the stack at work; 0 or -ENOMEM */
+/**
+ * dep_strand_push() - push a frame to the stack at work; 0 or -ENOMEM
+ *
+ * It is not copied as a whole, since @f has just been filled in: see dep_walk.insns.
+ */
 static inline int dep_strand_push(struct dep_walk *w, const struct dep_activation *f)
 {
 	struct dep_strand *s = w->at;
+	struct dep_activation *to;
 
 	if ((w->nframes_all >= w->max_frames || s->n == s->room) && dep_strand_room(w))
 		return -ENOMEM;
-	s->frame[s->n++] = *f;
+	to = s->frame + s->n++;
+	to->ret = f->ret;
+	to->slot = f->slot;
+	to->frame = f->frame;
+	to->ctx = f->ctx;
+	to->seg = f->seg;
 	w->nframes_all++;
 	w->ctx = f->ctx;
 	return 0;
