@@ -181,9 +181,10 @@ static void *provides(void *arg)
 		zero = (struct uffdio_zeropage){
 			.range = { msg.arg.pagefault.address & ~(PAGE - 1), PAGE },
 		};
+		/* The thread that waits for it can be the last one to run before the check. */
+		provided++;
 		if (ioctl(uffd, UFFDIO_ZEROPAGE, &zero) && errno != EEXIST)
 			wrong("UFFDIO_ZEROPAGE", errno);
-		provided++;
 	}
 	return arg;
 }
