@@ -12,7 +12,7 @@ rounds=8 events=0 handled=0
 for ((i = 0; i < rounds; i++)); do
 	rm -rf store
 	timeout 60 "$DEPCTL" record --alone -q -o store -- "$build/programs/signals_ignored" \
-		>out 2>err || break
+		count >out 2>err || break
 	"$DEPCTL" verify -q store 2>err || break
 	"$DEPCTL" dump --events store >dump 2>err || break
 	handled=$((handled + $(cat out)))

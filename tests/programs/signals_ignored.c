@@ -3,7 +3,7 @@
  * Suite: signal-events.  A thread is sent signals while another one sets their action to "ignore"
  * and back: a signal can arrive when it has a handler, and be ignored when it is delivered.
  *
- * Output: how often the handler ran.
+ * Output: "done"; with an argument: how often the handler ran.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -39,7 +39,7 @@ static void *work(void *arg)
 	return arg;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t worker, changer;
 	int i;
@@ -52,6 +52,10 @@ int main(void)
 	over = 1;
 	pthread_join(worker, NULL);
 	pthread_join(changer, NULL);
-	printf("%d\n", (int)handled);
+	(void)argv;
+	if (argc > 1)
+		printf("%d\n", (int)handled);
+	else
+		puts("done");
 	return 0;
 }
