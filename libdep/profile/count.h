@@ -61,6 +61,7 @@ struct dep_counts_all {
 	struct dep_count_map pairs, pieces, breaks;
 };
 
+#define DEP_PC_UNKNOWN	0	/* in a seam: not known where the thread goes on */
 #define DEP_IMAGE_LATER	UINT32_MAX	/* the next code did not follow: look the address up */
 
 /** dep_count_fold - `self` is a struct dep_counts_all of zeros */
@@ -72,6 +73,10 @@ static inline u32 dep_interval_of(const struct dep_counts_all *a, u64 ns)
 	return a->per_ns && ns > a->start_ns ? (u32)((ns - a->start_ns) / a->per_ns) : 0;
 }
 
+/** dep_counts_compact() - sort the exits and add up those of one exit; 0 or -EFBIG */
+int dep_counts_compact(struct dep_counts_all *a, struct dep_store *store);
+/** dep_counts_join() - add the counts of a part; 0 or -ENOMEM */
+int dep_counts_join(struct dep_counts_all *to, const struct dep_counts_all *from);
 /** dep_counts_settle() - sort the exits and match the seams, after the pass; 0 or an error */
 int dep_counts_settle(struct dep_counts_all *a, struct dep_store *store);
 void dep_counts_all_free(struct dep_counts_all *a);

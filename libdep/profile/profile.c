@@ -3,9 +3,24 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "libdep/format/file/budget.h"
 #include "libdep/format/file/error.h"
 #include "libdep/format/read/store.h"
 #include "pass.h"
+
+int dep_profile_check(struct dep_store *store, u64 bytes)
+{
+	u64 input;
+
+	if (bytes <= dep_budget_profile(0))
+		return 0;
+	input = dep_store_input(store, bytes);
+	if (bytes <= dep_budget_profile(input))
+		return 0;
+	return dep_fail(-EFBIG, "the profile of a store of %llu KiB would take more than %llu MiB",
+			(unsigned long long)input >> 10,
+			(unsigned long long)dep_budget_profile(input) >> 20);
+}
 
 static int by_time(const void *pa, const void *pb)
 {
