@@ -56,7 +56,7 @@ for mode in rewrite map; do
 	wait $depctl
 	is "$mode: the program's status and output" "$? $(tail -n 1 out)" "0 all sums are good"
 	# Each fragment takes 64 bytes and more: all of them would take 16 MiB.  What was removed
-	# stays until each thread has moved on, which can take some time.
+	# stays until depd has found that nothing names it, which takes longer on a busy machine.
 	[ $most -gt 0 ] && [ $most -le $((12 << 20)) ] && pass "$mode: the bound" ||
 		fail "$mode: $most bytes of descriptors with --last=8M"
 	found "$mode: the snapshot" $mode.1

@@ -135,8 +135,8 @@ kept=${disk:-.}/kept
 record_forever "$kept"
 watch $rounds
 if [ -n "$disk" ]; then
-	# Besides: the other files of the store, the ends of blocks, and code that was removed while
-	# a thread has not moved on.
+	# Besides: the other files of the store, the ends of blocks, and what describes removed code
+	# until it is found that nothing names it, which takes longer on a busy machine.
 	[ $most -gt 4194304 ] && [ $most -le $((12 << 20)) ] &&
 		pass "the files stay within --last=8M" ||
 		fail "the files have $most bytes with --last=8M"
