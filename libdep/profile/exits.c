@@ -7,7 +7,7 @@
 #include "exits.h"
 
 #define RECORDS_MAX	(1u << 31)	/* counters have 32 bits */
-#define EXITS_MIN	(1u << 16)	/* rows of exits before they are compacted for the first time */
+#define EXITS_MIN	(1u << 16)	/* rows of exits before the first compaction */
 
 /*
  * struct hot - the counters of an exit
