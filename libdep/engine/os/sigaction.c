@@ -120,19 +120,17 @@ void sigaction_restore(const struct tls *t)
 
 void sigaction_begin(struct tls *t, u32 signo, struct k_sigaction *sa)
 {
+	struct k_sigaction *action = &t->handlers->action[signo];
+
 	lock(&action_lock);
-	*sa = t->handlers->action[signo];
-	if (sa->flags & SA_RESETHAND)
-		t->handlers->action[signo].handler = 0;
+	*sa = *action;
+	if (sa->handler > 1 && sa->flags & SA_RESETHAND) {
+		action->handler = 0;
+		/* The kernel's action for faults is always the same. */
+		if (!(SIGBIT(signo) & SYNC_SIGNALS))
+			install(signo, action);
+	}
 	unlock(&action_lock);
-}
-
-void sigaction_began(u32 signo, const struct k_sigaction *sa)
-{
-	struct k_sigaction dfl = { 0 };
-
-	if (sa->flags & SA_RESETHAND && !(SIGBIT(signo) & SYNC_SIGNALS))
-		install(signo, &dfl);
 }
 
 int sigaction_restarts(struct tls *t)

@@ -27,11 +27,9 @@ int sigaction_ends_process(u32 signo, const struct k_sigaction *sa);
 /**
  * sigaction_begin() - get the program's action for a signal that is delivered now
  *
- * With SA_RESETHAND the program's action becomes the default.  sigaction_began() does the same in
- * the kernel when the frame is built.
+ * If it is a handler with SA_RESETHAND, the action becomes the default, here and in the kernel.
  */
 void sigaction_begin(struct tls *t, u32 signo, struct k_sigaction *sa);
-void sigaction_began(u32 signo, const struct k_sigaction *sa);
 /** sigaction_restarts() - does the kernel restart a call with SA_RESTART for the pending signal? */
 int sigaction_restarts(struct tls *t);
 

@@ -386,7 +386,6 @@ static void signal_deliver(struct tls *t)
 		die_of(t, p->signo);
 	if (!sigframe_push(t, &sa))
 		die_of(t, K_SIGSEGV);
-	sigaction_began(p->signo, &sa);
 	mask = p->mask | sa.mask;
 	if (!(sa.flags & SA_NODEFER))
 		mask |= SIGBIT(p->signo);
