@@ -359,7 +359,8 @@ static void die_of(struct tls *t, u32 signo)
 		sys1(__NR_exit_group, 128 + signo);
 }
 
-static void signal_deliver(struct tls *t)
+/* Return: 1: its handler begins; 0: it is ignored. */
+static int signal_deliver(struct tls *t)
 {
 	struct sig_pending *p = &t->sig;
 	struct adept_ev_signal ev;
@@ -374,7 +375,7 @@ static void signal_deliver(struct tls *t)
 	if (sa.handler < 2 && !p->forced && !ends) {
 		/* The action was changed after the signal arrived: the signal is ignored now. */
 		set_mask(p->mask);
-		return;
+		return 0;
 	}
 	ev = (struct adept_ev_signal){
 		p->signo, info_of(t)->code, t->resume_pc, info_of(t)->addr, rt_timestamp(),
@@ -391,6 +392,7 @@ static void signal_deliver(struct tls *t)
 		mask |= SIGBIT(p->signo);
 	t->sync_blocked |= mask & SYNC_SIGNALS;
 	set_mask(mask);
+	return 1;
 }
 
 void signal_sigreturn(struct tls *t)
@@ -519,7 +521,7 @@ void signal_thread_init(struct tls *t)
 
 void signal_deliver_all(struct tls *t)
 {
-	int delivered = 0;
+	int begun = 0;
 
 	for (;;) {
 		sigmask_release(t);
@@ -532,9 +534,8 @@ void signal_deliver_all(struct tls *t)
 		 * This signal interrupts the handler of the last one at its first instruction.
 		 * Record the registers there: this event may begin a new chunk.
 		 */
-		if (delivered)
+		if (begun)
 			ring_record_context(t, t->resume_pc);
-		signal_deliver(t);
-		delivered = 1;
+		begun = signal_deliver(t);
 	}
 }
