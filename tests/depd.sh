@@ -41,6 +41,12 @@ kill_depd() {
 	wait "$depd_pid" 2>/dev/null
 }
 
+# kill_recorder: kill depd, and with root's depd at the same time the instance that records for us
+kill_recorder() {
+	kill -9 $(instance) "$depd_pid" 2>/dev/null
+	wait "$depd_pid" 2>/dev/null
+}
+
 # end_depd_and PID...: for a trap at the end of a suite: kill depd and these
 end_depd_and() {
 	# Not a word of the shell about killed jobs: the totals must be the last line.
@@ -61,6 +67,20 @@ term_depd() {
 # resident PID NAME: print VmRSS, RssAnon, RssShmem.. in KiB
 resident() {
 	sed -n "s/^$2:[ 	]*\([0-9]*\) kB/\1/p" "/proc/$1/status" 2>/dev/null
+}
+
+# session ID EXPRESSION: of what depd says about a session, or about the newest if ID is 0
+session() {
+	"$DEPCTL" sessions --json | python3 -c '
+import json, sys
+all = [s for s in json.load(sys.stdin)["sessions"] if sys.argv[1] in ("0", str(s["id"]))]
+print(eval(sys.argv[2], {"s": max(all, key=lambda s: s["id"])}) if all else "none")' \
+		"$1" "$2" 2>/dev/null
+}
+
+# has_ended ID: only sessions that have not ended are listed
+has_ended() {
+	[ "$(session "$1" 1)" = none ]
 }
 
 # no_loss STORE: check with `info --json` that nothing is missing

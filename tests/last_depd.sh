@@ -13,35 +13,6 @@ running=
 trap 'end_depd_and $running' EXIT
 cd "$tmp" || exit 1
 
-# session ID EXPRESSION: of what depd says about a session, or about the newest if ID is 0
-session() {
-	"$DEPCTL" sessions --json | python3 -c '
-import json, sys
-all = [s for s in json.load(sys.stdin)["sessions"] if sys.argv[1] in ("0", str(s["id"]))]
-print(eval(sys.argv[2], {"s": max(all, key=lambda s: s["id"])}) if all else "none")' \
-		"$1" "$2" 2>/dev/null
-}
-
-# record STORE OPTION..: record the program in the background through depd: $depctl, $child, $id
-record() {
-	local store=$1
-	shift
-	"$DEPCTL" record -o "$store" "$@" -- "$program" 600000 >out 2>err &
-	depctl=$!
-	child=
-	if ! wait_for 30 eval 'child=$(pgrep -P $depctl flight)'; then
-		fail "the program did not start: $(cat err)"
-		finish
-	fi
-	running="$running $child"
-	id=$(session 0 's["id"]')
-}
-
-# has_ended ID: only sessions that have not ended are listed
-has_ended() {
-	[ "$(session "$1" 1)" = none ]
-}
-
 # has_dropped [ID]: has the window been full?
 has_dropped() {
 	[ "$(session "${1:-0}" 's["raw_bytes"] > 3 * s["last"]["max_bytes"]')" = True ]
@@ -50,7 +21,7 @@ has_dropped() {
 start
 
 # ---- record: a snapshot while the program runs on, and its end ----
-record main --last=4M --ring-size=256K
+record_flight main --last=4M --ring-size=256K
 [ "$id" -gt 0 ] && pass "the session is depd's" || fail "no session: $(cat err)"
 is "depd says what it keeps" "$(session "$id" 's["last"]["max_bytes"]')" 4194304
 wait_for 60 has_dropped "$id" && pass "more was recorded than is kept" ||
@@ -88,7 +59,7 @@ is "something was dropped" "$(last main 'int(last["from_ns"]) > 0')" True
 is "a session that has ended" "$? $(grep -c 'has ended' snapshot.out)" "1 1"
 
 # ---- depctl stop ----
-record stopped --last=30s,8M --ring-size=256K
+record_flight stopped --last=30s,8M --ring-size=256K
 wait_for 60 eval '[ "$(session "$id" "s[\"raw_bytes\"] > 1000000")" = True ]'
 "$DEPCTL" stop "$id" >/dev/null
 wait_for 30 has_ended "$id" && pass "depctl stop" ||
@@ -100,17 +71,14 @@ good "its store" stopped
 is "both bounds" "$(last stopped 'last["max_bytes"], int(last["max_ns"])')" "(8388608, 30000000000)"
 
 # ---- a session that keeps all ----
-record all --max-size=100M
+record_flight all --max-size=100M
 "$DEPCTL" snapshot --session="$id" >snapshot.out 2>&1
 is "a session without --last" "$? $(grep -c 'keeps all that it records' snapshot.out)" "1 1"
 kill -9 "$child"
 wait $depctl
 
 # ---- attach, with depctl and without ----
-"$program" 600000 >out 2>&1 &
-child=$!
-running="$running $child"
-wait_for 20 eval '[ "$(ls /proc/$child/task | wc -l)" = 4 ]'
+run_flight
 "$DEPCTL" attach --background --last=4M -o attached $child >answer 2>err ||
 	fail "attach --background --last: $(cat err)"
 wait_for 60 eval '[ "$(session 0 "s[\"raw_bytes\"] > 100000")" = True ]'
@@ -138,7 +106,7 @@ wait $child 2>/dev/null
 
 # ---- who may ask ----
 if [ "$(id -u)" = 0 ]; then
-	record rooted --last=8M
+	record_flight rooted --last=8M
 	chmod 755 "$tmp"
 	chmod -R a+rX "$tmp/run" 2>/dev/null
 	for of in "--session=$id" "$child"; do
@@ -173,7 +141,7 @@ is "more than max-last" "$? $(grep -c 'max-last' out) $([ -e little ] && echo ma
 
 # ---- depd is restarted: what it had is stored, and the program runs on ----
 if [ "$(id -u)" != 0 ]; then
-	record restarted --last=4M --ring-size=256K
+	record_flight restarted --last=4M --ring-size=256K
 	wait_for 60 eval '[ "$(session "$id" "s[\"raw_bytes\"] > 1000000")" = True ]'
 	kill -USR2 "$depd_pid"
 	wait "$depd_pid"
@@ -188,11 +156,9 @@ else
 fi
 
 # ---- depd is killed: what it had is lost, the program runs on, and the store says so ----
-record lost --last=4M --ring-size=256K
+record_flight lost --last=4M --ring-size=256K
 wait_for 60 eval '[ "$(session "$id" "s[\"raw_bytes\"] > 1000000")" = True ]'
-[ "$(id -u)" = 0 ] && pkill -9 -P "$depd_pid" depd-user
-kill -9 "$depd_pid"
-wait "$depd_pid" 2>/dev/null
+kill_recorder
 start
 # is_lost: does verify say so?
 is_lost() {

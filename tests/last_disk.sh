@@ -39,26 +39,9 @@ record() {
 	[ $status = "$want" ] || fail "status $status, not $want: $(paste -s -d '|' err)"
 }
 
-# windows STORE: the names of the window's files
-windows() {
-	find "$1" -name 'window.*' | wc -l
-}
-
 # collector PID: that of depctl PID
 collector() {
 	pgrep -P "$1" depctl-collect
-}
-
-# filled STORE: the window has chunks, and has dropped some
-filled() {
-	[ -e "$1/window.log" ] && [ ! -e "$1/window.000" ] && [ "$(windows "$1")" -gt 3 ]
-}
-
-# left STORE: verify says of STORE only what a killed collector leaves
-left() {
-	! verifies "$1" && grep -q '^unclosed: the recorder was killed, and no other' verify.out &&
-		! grep -Ev '^unclosed: the recorder was kill.*no other|^still running' verify.out |
-			grep -Eqv '^thread: thread [0-9]* outlived the rec.*last|: NOT COMPLETE$'
 }
 
 # ---- the same as in memory ----

@@ -14,64 +14,11 @@ running=
 trap 'end_depd_and $running' EXIT
 cd "$tmp" || exit 1
 
-# session ID EXPRESSION: of what depd says about a session, or about the newest if ID is 0
-session() {
-	"$DEPCTL" sessions --json | python3 -c '
-import json, sys
-all = [s for s in json.load(sys.stdin)["sessions"] if sys.argv[1] in ("0", str(s["id"]))]
-print(eval(sys.argv[2], {"s": max(all, key=lambda s: s["id"])}) if all else "none")' \
-		"$1" "$2" 2>/dev/null
-}
-
-# record STORE OPTION..: record the program in the background through depd: $depctl, $child, $id
+# record STORE OPTION..: record the program in the background, with a window in files
 record() {
 	local store=$1
 	shift
-	"$DEPCTL" record -o "$store" --last=4M --ring-size=256K --last-on-disk "$@" -- \
-		"$program" 600000 >out 2>err &
-	depctl=$!
-	child=
-	if ! wait_for 30 eval 'child=$(pgrep -P $depctl flight)'; then
-		fail "the program did not start: $(cat err)"
-		finish
-	fi
-	running="$running $child"
-	id=$(session 0 's["id"]')
-}
-
-# run_it: the program runs without depd: $child
-run_it() {
-	"$program" 600000 >out 2>&1 &
-	child=$!
-	running="$running $child"
-	wait_for 20 eval '[ "$(ls /proc/$child/task | wc -l)" = 4 ]'
-}
-
-has_ended() {
-	[ "$(session "$1" 1)" = none ]
-}
-
-# windows STORE: the number of the window's files
-windows() {
-	find "$1" -name 'window.*' | wc -l
-}
-
-# filled STORE: the window has chunks, and has dropped some
-filled() {
-	[ -e "$1/window.log" ] && [ ! -e "$1/window.000" ] && [ "$(windows "$1")" -gt 3 ]
-}
-
-# kill_all: kill depd, and with root's depd the instance that records
-kill_all() {
-	[ "$(id -u)" != 0 ] || kill -9 "$(instance)"
-	kill_depd
-}
-
-# left STORE: verify says of STORE only what a killed collector leaves
-left() {
-	! verifies "$1" && grep -q '^unclosed: the recorder was killed, and no other' verify.out &&
-		! grep -Ev '^unclosed: the recorder was kill.*no other|^still running' verify.out |
-			grep -Eqv '^thread: thread [0-9]* outlived the rec.*last|: NOT COMPLETE$'
+	record_flight "$store" --last=4M --ring-size=256K --last-on-disk "$@"
 }
 
 start || finish
@@ -103,7 +50,7 @@ is "--keep-if removes it with its files" "$? $([ -e unwanted ] && echo kept)" "0
 # ---- depd is killed: the same store can be made before and after the next one ----
 record lost
 wait_for 60 filled lost || fail "the window is not filled: $(ls lost)"
-kill_all
+kill_recorder
 # made NAME: make a store of what the killed depd left
 made() {
 	wait_for 20 "$DEPCTL" snapshot -q -o "$1" lost || fail "$1: $("$DEPCTL" snapshot lost 2>&1)"
@@ -133,7 +80,7 @@ grep -q "depctl snapshot .*lost' makes a store of what was kept" err && pass "so
 	fail "depctl says: $(cat err)"
 
 # ---- attach ----
-run_it
+run_flight
 "$DEPCTL" attach --background --last=4M --last-on-disk -o attached $child >answer 2>err ||
 	fail "attach --background: $(cat err)"
 wait_for 60 filled attached || fail "attach: the window is not filled: $(ls attached)"

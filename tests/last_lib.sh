@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Helpers of the suites that record with --last; source it after lib.sh.
+# Helpers of the suites that record with --last; source it after lib.sh.  Those that start a flight
+# are for suites of depd, which source depd.sh, too.
 
 # last STORE EXPRESSION: a part of what info says about --last
 last() {
@@ -41,4 +42,46 @@ good() {
 	else
 		pass "$1"
 	fi
+}
+
+# windows STORE: number of the files of a window on the disk
+windows() {
+	find "$1" -name 'window.*' | wc -l
+}
+
+# filled STORE: the window has chunks, and has dropped some
+filled() {
+	[ -e "$1/window.log" ] && [ ! -e "$1/window.000" ] && [ "$(windows "$1")" -gt 3 ]
+}
+
+# left STORE: verify says of STORE only what a killed collector leaves
+left() {
+	! verifies "$1" && grep -q '^unclosed: the recorder was killed, and no other' verify.out &&
+		! grep -Ev '^unclosed: the recorder was kill.*no other|^still running' verify.out |
+			grep -Eqv '^thread: thread [0-9]* outlived the rec.*last|: NOT COMPLETE$'
+}
+
+# record_flight STORE OPTION..: record $program, a flight, in the background through depd; sets
+# $depctl, $child and $id
+record_flight() {
+	local store=$1
+	shift
+	"$DEPCTL" record -o "$store" "$@" -- "$program" 600000 >out 2>err &
+	depctl=$!
+	child=
+	if ! wait_for 30 eval 'child=$(pgrep -P $depctl flight)'; then
+		fail "the program did not start: $(cat err)"
+		finish
+	fi
+	running="$running $child"
+	id=$(session 0 's["id"]')
+}
+
+# run_flight: start it natively; sets $child
+run_flight() {
+	"$program" 600000 >out 2>&1 &
+	child=$!
+	running="$running $child"
+	wait_for 30 eval '[ "$(ls /proc/$child/task 2>/dev/null | wc -l)" = 4 ]' ||
+		fail "the program did not start its threads"
 }

@@ -37,13 +37,6 @@ status_of() {
 	"$DEPCTL" info --quick --json "$(stores)" | sed -n 's/.*"exit":\({[^}]*}\|null\).*/\1/p'
 }
 
-# filled: the window of the only store has chunks, and has dropped some
-filled() {
-	store=$(stores)
-	[ -e "$store/window.log" ] && [ ! -e "$store/window.000" ] &&
-		[ "$(find "$store" -name 'window.*' | wc -l)" -gt 3 ]
-}
-
 printf '[depd]\nstore = %s\n[rule w]\npath = %s\nlast = 30s,4M\nlast-on-disk = yes\n%s\n%s\n' \
 	"$tmp/stores" "$tmp/window/*" "keep-if = failure" "ring-size = 256K" >conf
 printf '[rule c]\npath = %s\nkeep-if = crash\n[rule k]\npath = %s\nkeep-if = failure\n' \
@@ -114,12 +107,12 @@ forget
 window/flight 600000 >out 2>&1 &
 child=$!
 running="$running $child"
-wait_for 60 filled && pass "the window is in files" || fail "no files: $(find stores)"
+wait_for 60 eval 'filled "$(stores)"' && pass "the window is in files" ||
+	fail "no files: $(find stores)"
 "$DEPCTL" snapshot -q -o shot $child 2>err && good "a snapshot" shot ||
 	fail "snapshot: $(cat err)"
 store=$(stores)
-[ "$(id -u)" != 0 ] || kill -9 "$(instance)"
-kill_depd
+kill_recorder
 start
 is_closed() {
 	"$DEPCTL" verify "$store" >verify.out 2>&1
@@ -143,8 +136,7 @@ for code in 0 5; do
 	# With its number, which the next depd needs.
 	wait_for 30 eval '"$DEPCTL" sessions --json | grep -q "\"pid\":$child,"' ||
 		fail "the process is not recorded"
-	[ "$(id -u)" != 0 ] || kill -9 "$(instance)"
-	kill_depd
+	kill_recorder
 	start
 	wait_for 30 eval '"$DEPCTL" sessions --json | grep -q "\"is_adopted\":true"' ||
 		fail "the session is not adopted: $(tail -n 3 log)"

@@ -39,15 +39,6 @@ whole() {
 	verifies "$2" && pass "$1" || fail "$1: $(unverified)"
 }
 
-# session ID EXPRESSION: of what depd says about a session, or about the newest if ID is 0
-session() {
-	"$DEPCTL" sessions --json | python3 -c '
-import json, sys
-all = [s for s in json.load(sys.stdin)["sessions"] if sys.argv[1] in ("0", str(s["id"]))]
-print(eval(sys.argv[2], {"s": max(all, key=lambda s: s["id"])}) if all else "none")' \
-		"$1" "$2" 2>/dev/null
-}
-
 # ask REQUEST: send it to depd as one line; print the answer
 ask() {
 	timeout 20 python3 -c '
@@ -62,15 +53,6 @@ print(s.makefile("r").readline(), end="")' "$ADEPT_SOCKET" "$1"
 calm() {
 	kill -9 "$1"
 	wait "$1" 2>/dev/null
-}
-
-# begin: start the program natively; sets child
-begin() {
-	"$program" 600000 >out 2>&1 &
-	child=$!
-	running="$running $child"
-	wait_for 30 eval '[ "$(ls /proc/$child/task 2>/dev/null | wc -l)" = 4 ]' ||
-		fail "the program did not start its threads"
 }
 
 start
@@ -129,7 +111,7 @@ wait_for 20 eval '[ -z "$(counters)" ]' && pass "the process that counts has end
 	fail "it goes on: $(counters)"
 
 # ---- attach, with depctl and without ----
-begin
+run_flight
 "$DEPCTL" attach --last=8M --on-call=handle_request --snapshots=2 -o attached $child 2>err &
 depctl=$!
 wait_for 60 test -e attached.2/catalog.db && pass "attach" || fail "attach: $(cat err)"
@@ -147,7 +129,7 @@ s["last"]["newest"]["store"].rsplit("/", 1)[1] + " " + s["last"]["newest"]["reas
 wait_for 60 eval '[ "$(session 0 "s[\"last\"][\"skipped_triggers\"] > 0")" = True ]' &&
 	pass "and those it does not" || fail "$(session 0 's["last"]')"
 "$DEPCTL" detach -q $child 2>err || fail "detach: $(cat err)"
-wait_for 60 eval '[ "$(session 0 1)" = none ]' && pass "detach ends it" || fail "it goes on"
+wait_for 60 has_ended 0 && pass "detach ends it" || fail "it goes on"
 whole "its snapshot" behind.1
 "$DEPCTL" attach --background --last=8M --on-perf=context-switches:20 --snapshots=1 \
 	-o counted $child >answer 2>err || fail "attach --on-perf: $(cat err)"
@@ -160,7 +142,7 @@ else
 		fail "no snapshot: $(session 0 's["last"]')"
 fi
 "$DEPCTL" detach -q $child 2>err || fail "detach: $(cat err)"
-wait_for 60 eval '[ "$(session 0 1)" = none ]' || fail "the session goes on"
+wait_for 60 has_ended 0 || fail "the session goes on"
 
 # ---- depd --attach ----
 "$DEPD" --attach=$child --last=4M --on-call=handle_request --on-slow handle_slowly:30s \
@@ -209,7 +191,7 @@ running="$running $child"
 wait_for 60 eval '[ "$(session 0 "s[\"process_count\"] > 0")" = True ]' ||
 	fail "no session: $(cat err)"
 "$DEPCTL" stop "$(session 0 's["id"]')" >/dev/null
-wait_for 60 eval '[ "$(session 0 1)" = none ]' || fail "the session goes on"
+wait_for 60 has_ended 0 || fail "the session goes on"
 calm "$child"
 wait $depctl 2>/dev/null
 [ -e stopped ] && pass "a session that was stopped keeps its store" || fail "its store is gone"
@@ -218,12 +200,11 @@ wait $depctl 2>/dev/null
 # restart HOW: replace depd
 restart() {
 	if [ "$1" = killed ]; then
-		kill -9 "$(instance)" 2>/dev/null
-		kill -9 "$depd_pid" 2>/dev/null
+		kill_recorder
 	else
 		kill -USR2 "$depd_pid"
+		wait "$depd_pid" 2>/dev/null
 	fi
-	wait "$depd_pid" 2>/dev/null
 	start
 }
 for how in killed restarted; do
@@ -318,7 +299,7 @@ ask '{"v":1,"op":"trigger","session":4000000000,"event":"page-faults","count":1}
 grep -q ENOENT answer && pass "a trigger of no session" || fail "no session: $(cat answer)"
 
 # ---- who may pull ----
-begin
+run_flight
 "$DEPCTL" attach --background --last=8M --snapshots=1 -o mine $child >answer 2>err ||
 	fail "attach: $(cat err)"
 id=$(session 0 's["id"]')
@@ -343,7 +324,7 @@ wait_for 60 test -e mine.1/catalog.db
 is "the owner's makes one" "$(kept mine.1)" "perf_event page-faults value -"
 "$DEPCTL" detach -q $child 2>err || fail "detach: $(cat err)"
 calm $child
-wait_for 60 eval '[ "$(session 0 1)" = none ]' || fail "the session goes on"
+wait_for 60 has_ended 0 || fail "the session goes on"
 
 # ---- another user's instance ----
 if [ "$(id -u)" = 0 ]; then
