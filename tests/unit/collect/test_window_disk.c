@@ -79,11 +79,13 @@ static void entry(struct dep_window *w, enum dep_job_kind kind, u32 serial)
 	free(job);
 }
 
-static void chunk_of(struct dep_window *w, u32 thread, u64 seq, u32 most)
+/* Add a chunk of up to @most bytes. */
+static int try_chunk(struct dep_window *w, u32 thread, u64 seq, u32 most)
 {
 	const struct stream_chunk *k = &stream.chunk[seq % stream.nchunks];
 	struct dep_job *job = calloc(1, sizeof(*job));
 	static u64 ns = 1000;
+	int err;
 
 	assert_non_null(job);
 	job->kind = DEP_JOB_SEGMENT;
@@ -95,18 +97,36 @@ static void chunk_of(struct dep_window *w, u32 thread, u64 seq, u32 most)
 	job->size = job->chunk.fill;
 	job->body = k->body;
 	ns++;
-	assert_int_equal(dep_window_chunk(w, job, (struct dep_moment){ ns, 2 * ns }), 0);
+	err = dep_window_chunk(w, job, (struct dep_moment){ ns, 2 * ns });
 	free(job);
+	return err;
 }
 
 static void chunk(struct dep_window *w, u32 thread, u64 seq)
 {
-	chunk_of(w, thread, seq, UINT32_MAX);
+	assert_int_equal(try_chunk(w, thread, seq, UINT32_MAX), 0);
 }
 
 static void small_chunk(struct dep_window *w, u32 thread, u64 seq)
 {
-	chunk_of(w, thread, seq, 64);
+	assert_int_equal(try_chunk(w, thread, seq, 64), 0);
+}
+
+/* A window in a new store @dir, with process 1000 and @threads threads. */
+static struct dep_window *window_of(struct dep_writer **writer, struct dep_store_dir *at,
+				    u32 threads)
+{
+	struct dep_window *w = dep_window_new(BOUND, 0, 65536);
+	u32 i;
+
+	assert_non_null(w);
+	assert_int_equal(dep_writer_create(writer, dir, &meta, 0), 0);
+	assert_int_equal(dep_writer_dir(*writer, at), 0);
+	assert_int_equal(dep_window_to_disk(w, at), 0);
+	entry(w, DEP_JOB_PROCESS, 1000);
+	for (i = 1; i <= threads; i++)
+		entry(w, DEP_JOB_THREAD, i);
+	return w;
 }
 
 /* Record in a child, which ends without a word. Of thread 4 nothing is kept, thread 2 has ended. */
@@ -114,16 +134,9 @@ static void record_and_die(void)
 {
 	struct dep_store_dir at;
 	struct dep_writer *writer;
-	struct dep_window *w = dep_window_new(BOUND, 0, 65536);
+	struct dep_window *w = window_of(&writer, &at, THREADS + 1);
 	u32 i;
 
-	assert_int_equal(dep_writer_create(&writer, dir, &meta, 0), 0);
-	assert_int_equal(dep_writer_dir(writer, &at), 0);
-	assert_non_null(w);
-	assert_int_equal(dep_window_to_disk(w, &at), 0);
-	entry(w, DEP_JOB_PROCESS, 1000);
-	for (i = 1; i <= THREADS + 1; i++)
-		entry(w, DEP_JOB_THREAD, i);
 	assert_int_equal(dep_window_descriptors(w, 1000, stream.desc, stream.desc_size, 0), 0);
 	chunk(w, THREADS + 1, 0);
 	for (i = 0; i < ROUNDS; i++)
@@ -268,20 +281,14 @@ static void log_is_bounded(void **state)
 	const u32 threads = 1500;
 	struct dep_store_dir at;
 	struct dep_writer *writer;
-	struct dep_window *w = dep_window_new(BOUND, 0, 65536);
+	struct dep_window *w;
 	struct stat st;
 	off_t most = 0;
 	u32 i;
 
 	(void)state;
 	scratch_name(dir, sizeof(dir));
-	assert_int_equal(dep_writer_create(&writer, dir, &meta, 0), 0);
-	assert_int_equal(dep_writer_dir(writer, &at), 0);
-	assert_non_null(w);
-	assert_int_equal(dep_window_to_disk(w, &at), 0);
-	entry(w, DEP_JOB_PROCESS, 1000);
-	for (i = 1; i <= threads; i++)
-		entry(w, DEP_JOB_THREAD, i);
+	w = window_of(&writer, &at, threads);
 	for (i = 0; i < 80000; i++) {
 		small_chunk(w, 1 + i % threads, i / threads);
 		if (i % 1000)
@@ -303,18 +310,13 @@ static void memory_is_bounded(void **state)
 	const u64 most = 65536, size = dep_window_file_size(64);
 	struct dep_store_dir at;
 	struct dep_writer *writer;
-	struct dep_window *w = dep_window_new(BOUND, 0, 65536);
+	struct dep_window *w;
 	u64 chunks;
 	u32 i;
 
 	(void)state;
 	scratch_name(dir, sizeof(dir));
-	assert_int_equal(dep_writer_create(&writer, dir, &meta, 0), 0);
-	assert_int_equal(dep_writer_dir(writer, &at), 0);
-	assert_non_null(w);
-	assert_int_equal(dep_window_to_disk(w, &at), 0);
-	entry(w, DEP_JOB_PROCESS, 1000);
-	entry(w, DEP_JOB_THREAD, 1);
+	w = window_of(&writer, &at, 1);
 	for (i = 0; i < 1000; i++)
 		small_chunk(w, 1, i);
 	assert_int_equal(dep_window_bytes(w), 1000 * size);
@@ -376,18 +378,13 @@ static void record(struct recording *r, u32 chunks)
 	memset(r, 0, sizeof(*r));
 	scratch_name(dir, sizeof(dir));
 	scratch_name(to, sizeof(to));
-	assert_int_equal(dep_writer_create(&r->writer, dir, &meta, 0), 0);
-	assert_int_equal(dep_writer_dir(r->writer, &at), 0);
+	r->w = window_of(&r->writer, &at, 1);
 	setup.w = r->writer;
-	setup.window = r->w = dep_window_new(BOUND, 0, 65536);
-	assert_non_null(r->w);
-	assert_int_equal(dep_window_to_disk(r->w, &at), 0);
+	setup.window = r->w;
 	r->pool = dep_pool_create(1);
 	assert_non_null(r->pool);
 	r->q = dep_queue_create(r->pool, &setup);
 	assert_non_null(r->q);
-	entry(r->w, DEP_JOB_PROCESS, 1000);
-	entry(r->w, DEP_JOB_THREAD, 1);
 	job = new_job(r, DEP_JOB_DESCRIPTORS, stream.desc_size);
 	job->serial = 1000;
 	job->size = stream.desc_size;
