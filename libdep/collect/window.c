@@ -208,20 +208,23 @@ int dep_window_chunk(struct dep_window *w, const struct dep_job *job, struct dep
 {
 	u64 size = w->disk ? dep_window_file_size(job->chunk.fill) : memory_of(w, job->chunk.fill);
 	struct dep_kept_chunk *k;
-	int err;
+	int err = 0;
 
 	if (!job->last_of || job->last_of != w->last_of)
 		w->last_bytes = 0;
 	w->last_of = job->last_of;
 	dep_window_expire(w, now);
 	dep_window_fit(w, job->last_of ? 0 : size);
-	err = keep_chunk(w, job, now, &k);
+	/* What was dropped has made the log longer. */
+	if (w->disk)
+		err = dep_disk_log_trim(w);
+	if (!err)
+		err = keep_chunk(w, job, now, &k);
 	if (err)
 		return err;
 	dep_window_append(w, k);
 	w->last_bytes += job->last_of ? k->size : 0;
-	/* What was dropped has made the log longer. */
-	return w->disk ? dep_disk_log_trim(w) : 0;
+	return 0;
 }
 
 int dep_window_descriptors(struct dep_window *w, u32 process, const u8 *data, size_t size,

@@ -46,6 +46,11 @@ bool dep_disk_is_full(int err)
 	return err == -ENOSPC || err == -EDQUOT || err == -EFBIG;
 }
 
+int dep_disk_error(int err)
+{
+	return err == -EEXIST || err == -ENOENT || err == -EINVAL ? -EIO : err;
+}
+
 /* Remove file @f, of which the window needs nothing. */
 static void remove_file(struct dep_disk *d, struct dep_window_file *f)
 {
@@ -118,24 +123,18 @@ static int begin_file(struct dep_disk *d)
 	return 0;
 }
 
-/* No chunk is the cause of an error here: the caller ends the recording, not only this chunk. */
-static int not_of_chunk(int err)
-{
-	return err == -EEXIST || err == -ENOENT || err == -EINVAL ? -EIO : err;
-}
-
 static int append(struct dep_disk *d, struct dep_kept_chunk *k, const u8 *body)
 {
 	int err = begin_file(d);
 
 	if (err)
-		return not_of_chunk(err);
+		return dep_disk_error(err);
 	k->file = d->newest;
 	err = dep_window_file_append(k, body);
 	/* A file without chunks is not in the way of the next try. */
 	k->file = NULL;
 	if (err)
-		return not_of_chunk(err);
+		return dep_disk_error(err);
 	k->file = d->newest;
 	dep_window_file_get(k->file);
 	k->file->held++;

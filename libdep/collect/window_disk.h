@@ -57,6 +57,12 @@ int dep_disk_add(struct dep_window *w, const struct dep_job *job, struct dep_mom
 void dep_disk_dropped(struct dep_window *w, const struct dep_kept_chunk *k);
 /** dep_disk_is_full() - true for errors that go away when files are removed */
 bool dep_disk_is_full(int err);
+/**
+ * dep_disk_error() - error @err of a file of the window, as none that a chunk can be the cause of
+ *
+ * So the caller ends the recording, and does not reject only this chunk.
+ */
+int dep_disk_error(int err);
 /** dep_disk_shrink() - the disk is full: remove the oldest file; false: there is no other one */
 bool dep_disk_shrink(struct dep_window *w);
 /** dep_disk_storing() - the chunks will be stored: find out if the disk has room for both */

@@ -161,7 +161,7 @@ int dep_disk_log_trim(struct dep_window *w)
 		err = replace(w);
 	/* On a full disk the old log goes on. */
 	d->log_again = (err ? d->log.file.size : live) + SLACK;
-	return dep_disk_is_full(err) ? 0 : err;
+	return dep_disk_is_full(err) ? 0 : dep_disk_error(err);
 }
 
 /* ---- what is added to the window ---- */

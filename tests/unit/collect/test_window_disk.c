@@ -304,6 +304,45 @@ static void log_is_bounded(void **state)
 	scratch_remove(dir);
 }
 
+/* The small chunks that the window has got, with those that it has dropped. */
+static u64 count_added(const struct dep_window *w)
+{
+	struct dep_last last;
+
+	dep_window_dropped(w, &last);
+	return last.chunks + dep_window_bytes(w) / dep_window_file_size(64);
+}
+
+/*
+ * Something is in the way of the new log.  That is not the chunk's fault, so the error is none of
+ * those for which the queue rejects one chunk and goes on.  The window has not got the chunk.
+ */
+static void log_cannot_be_replaced(void **state)
+{
+	const u32 threads = 1500;
+	struct dep_store_dir at;
+	struct dep_writer *writer;
+	struct dep_window *w;
+	u64 added = 0;
+	int err = 0;
+	u32 i;
+
+	(void)state;
+	scratch_name(dir, sizeof(dir));
+	w = window_of(&writer, &at, threads);
+	assert_int_equal(mkdirat(at.dirfd, "window.log.new", 0700), 0);
+	for (i = 0; i < 80000 && !err; i++) {
+		added = count_added(w);
+		err = try_chunk(w, 1 + i % threads, i / threads, 64);
+	}
+	assert_int_equal(err, -EIO);
+	assert_int_equal(count_added(w), added);
+	assert_int_equal(unlinkat(at.dirfd, "window.log.new", AT_REMOVEDIR), 0);
+	dep_window_free(w);
+	dep_writer_discard(writer);
+	scratch_remove(dir);
+}
+
 /* Chunks of few bytes take more memory than disk: the limit of memory drops them. */
 static void memory_is_bounded(void **state)
 {
@@ -652,6 +691,7 @@ int main(void)
 		cmocka_unit_test(unfinished),
 		cmocka_unit_test(in_use),
 		cmocka_unit_test(log_is_bounded),
+		cmocka_unit_test(log_cannot_be_replaced),
 		cmocka_unit_test(memory_is_bounded),
 		cmocka_unit_test(store_fails),
 		cmocka_unit_test(too_many_descriptions),
