@@ -147,6 +147,51 @@ for code in 0 5; do
 	fi
 done
 
+# ---- another process has its number when another depd adopts the session ----
+# adoptions: how often depd has adopted a session
+adoptions() {
+	grep -c 'adopted from an earlier depd' log
+}
+forget
+mkfifo go.reused stay
+whole/shell -c 'read x <go.reused; exit 3' >out 2>&1 &
+child=$!
+running="$running $child"
+wait_for 30 eval '"$DEPCTL" sessions --json | grep -q "\"pid\":$child,"' ||
+	fail "the process is not recorded"
+kill_recorder
+echo >go.reused
+wait $child
+before=$(adoptions)
+python3 -c '
+import os, sys
+want = int(sys.argv[1])
+for i in range(1000):
+    with open("/proc/sys/kernel/ns_last_pid", "w") as last:
+        last.write(str(want - 1))
+    child = os.fork()
+    if not child:
+        if os.getpid() == want:
+            print("reused", flush=True)
+            open("stay").read()
+        os._exit(0)
+    os.waitpid(child, 0)
+    if child == want:
+        break' $child >reused 2>err &
+reuser=$!
+running="$running $reuser"
+wait_for 30 eval '[ -s reused ] || ! kill -0 $reuser 2>/dev/null'
+start
+if [ -s reused ]; then
+	wait_for 30 eval '[ "$(adoptions)" -gt "$before" ]' || fail "the session is not adopted"
+	: >stay
+	wait $reuser
+	wait_for 60 has_ended 0 || fail "the session does not end"
+	is "the status of another process is not taken" "$(stores | wc -l) $(status_of)" "1 null"
+else
+	skip "no process can get a number again: $(tail -n 1 err)"
+fi
+
 term_depd
 depd_pid=
 finish

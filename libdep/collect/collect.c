@@ -207,11 +207,14 @@ bool dep_collector_busy(const struct dep_collector *c, pid_t pid)
 
 bool dep_collector_records(const struct dep_collector *c, pid_t pid)
 {
+	const struct proc_slot *p;
 	u32 i;
 
-	for (i = 0; i < c->nslots; i++)
-		if (c->procs[i].open && !c->procs[i].dying && c->procs[i].pid == (u32)pid)
+	for (i = 0; i < c->nslots; i++) {
+		p = &c->procs[i];
+		if (p->open && !p->dying && !p->gone && p->pid == (u32)pid)
 			return true;
+	}
 	return false;
 }
 
