@@ -42,7 +42,6 @@ struct record {
 	struct dep_collect_status result;
 	const char *no_module;	/* why --transport=auto does not use the module, or NULL */
 	struct dep_ending ending;
-	bool made;		/* the store was created */
 	struct dep_store_dir store;	/* .dirfd -1: it was not made */
 	bool removed;		/* the store is to be removed: --keep-if */
 	bool native;		/* the command runs unrecorded */
@@ -88,7 +87,6 @@ static int make_store(struct record *r)
 		return 0;
 	level = r->o.level ? r->o.level : r->o.temporary ? DEP_LEVEL_QUICK : 0;
 	ret = dep_writer_create(&r->writer, r->dir, &r->meta, level);
-	r->made = !ret;
 	if (!ret)
 		ret = dep_writer_dir(r->writer, &r->store);
 	if (ret == -EEXIST)
@@ -315,7 +313,7 @@ static int finish(struct record *r)
 		snapshots_end(&r->snapshots);
 		give_reason(r);
 	}
-	r->removed = r->made && !r->native && !dep_keep_if_met(r->o.keep_if, r->status);
+	r->removed = r->store.dirfd >= 0 && !r->native && !dep_keep_if_met(r->o.keep_if, r->status);
 	if (r->removed)
 		dep_collector_drop_last(r->collector);
 	dep_collector_finish(r->collector, &r->ending, &r->result);
