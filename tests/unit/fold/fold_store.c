@@ -1,6 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "fold_store.h"
 
+struct stream fold_stream;
+
+void fold_set_up(const struct stream_code *codes, u32 n)
+{
+	u32 i;
+
+	stream_init(&fold_stream, 1);
+	for (i = 0; i < n; i++)
+		stream_fragment(&fold_stream, &codes[i]);
+}
+
+int fold_tear_down(void **state)
+{
+	(void)state;
+	stream_free(&fold_stream);
+	return 0;
+}
+
 static void put(struct fold_chunk *c, u32 id, const void *payload, u32 size)
 {
 	assert_true(c->n + 1 + size / 4 <= WORDS);
@@ -12,6 +30,11 @@ static void put(struct fold_chunk *c, u32 id, const void *payload, u32 size)
 void fold_exit(struct fold_chunk *c, u32 id)
 {
 	put(c, id, "", 0);
+}
+
+void fold_run(struct fold_chunk *c, u32 frag)
+{
+	fold_exit(c, fold_stream.frag[frag].id);
 }
 
 void fold_partial(struct fold_chunk *c, u32 frag, u32 ninsns)
@@ -133,6 +156,16 @@ void fold_store_close(struct fold_store *f)
 	scratch_remove(f->dir);
 }
 
+void fold_store_write(struct fold_store *f, const struct fold_chunk *c, size_t n)
+{
+	size_t i;
+
+	fold_store_begin(f, fold_stream.desc, fold_stream.desc_size);
+	for (i = 0; i < n; i++)
+		fold_store_segment(f, 1, &c[i]);
+	fold_store_open(f);
+}
+
 void fold_profile(struct fold_store *f, u64 unit, struct dep_fold_options *o)
 {
 	u64 before = dep_fold_unit_bytes;
@@ -147,19 +180,11 @@ void fold_profile(struct fold_store *f, u64 unit, struct dep_fold_options *o)
 		fail_msg("%s", dep_error());
 }
 
-#define same_rows(a, b, rows, n) \
-	do { \
-		assert_int_equal((a)->n, (b)->n); \
-		if ((a)->n) \
-			assert_memory_equal((a)->rows, (b)->rows, (a)->n * sizeof(*(a)->rows)); \
-	} while (0)
-
-static void check_same(const struct dep_profile *a, const struct dep_profile *b)
+void fold_check_same(const struct dep_profile *a, const struct dep_profile *b)
 {
-	same_rows(a, b, insn, ninsns);
-	same_rows(a, b, edge, nedges);
-	same_rows(a, b, thread, nthreads);
-	same_rows(a, b, time, ntimes);
+	fold_same_rows(a, b, insn, ninsns);
+	fold_same_rows(a, b, edge, nedges);
+	fold_same_rows(a, b, time, ntimes);
 	assert_int_equal(a->insns, b->insns);
 	assert_int_equal(a->refs, b->refs);
 	assert_int_equal(a->loss.segments, b->loss.segments);
@@ -181,7 +206,8 @@ void fold_check_division(struct fold_store *f, const struct dep_fold_options *o)
 			f->p = NULL;
 			options.jobs = jobs[k];
 			fold_profile(f, units[i], &options);
-			check_same(first, f->p);
+			fold_check_same(first, f->p);
+			fold_same_rows(first, f->p, thread, nthreads);
 			dep_profile_free(f->p);
 		}
 	f->p = first;

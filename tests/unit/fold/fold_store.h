@@ -24,6 +24,17 @@
 #define WORDS 512
 #define FOLD_CHILD 101		/* pid of the second process, which the first one has forked */
 
+/** FOLD_CODE() - initialiser of a struct stream_code with these bytes at address @at */
+#define FOLD_CODE(at, ...) { .pc = at, .bytes = (const u8[]){ __VA_ARGS__ }, \
+			     .len = sizeof((const u8[]){ __VA_ARGS__ }), .entry_mask = 0xffff }
+
+/* The fragments of the stores that a test writes. */
+extern struct stream fold_stream;
+
+/** fold_set_up() - make fragments of @codes; fold_tear_down() ends the test */
+void fold_set_up(const struct stream_code *codes, u32 n);
+int fold_tear_down(void **state);
+
 /** struct fold_chunk - a chunk of a thread, with records that have no values */
 struct fold_chunk {
 	u64 seq;
@@ -35,6 +46,8 @@ struct fold_chunk {
 };
 
 void fold_exit(struct fold_chunk *c, u32 id);
+/** fold_run() - the first exit of fragment @frag of fold_stream */
+void fold_run(struct fold_chunk *c, u32 frag);
 void fold_partial(struct fold_chunk *c, u32 frag, u32 ninsns);
 void fold_signal(struct fold_chunk *c, u64 pc);
 void fold_sigreturn(struct fold_chunk *c);
@@ -63,8 +76,22 @@ void fold_store_segment(struct fold_store *f, u32 thread, const struct fold_chun
 void fold_store_open(struct fold_store *f);
 void fold_store_close(struct fold_store *f);
 
+/** fold_store_write() - an open store with the fragments of fold_stream; thread 1 has @n chunks */
+void fold_store_write(struct fold_store *f, const struct fold_chunk *c, size_t n);
+
 /** fold_profile() - make f->p with units of @unit bytes */
 void fold_profile(struct fold_store *f, u64 unit, struct dep_fold_options *o);
+
+/* Fails unless both profiles have the same @rows, of which there are @n. */
+#define fold_same_rows(a, b, rows, n) \
+	do { \
+		assert_int_equal((a)->n, (b)->n); \
+		if ((a)->n) \
+			assert_memory_equal((a)->rows, (b)->rows, (a)->n * sizeof(*(a)->rows)); \
+	} while (0)
+
+/** fold_check_same() - both profiles have the same rows but those of threads, and the same sums */
+void fold_check_same(const struct dep_profile *a, const struct dep_profile *b);
 
 /** fold_check_division() - any jobs and any division of the segments give the rows of f->p */
 void fold_check_division(struct fold_store *f, const struct dep_fold_options *o);

@@ -16,17 +16,13 @@ enum { INNER, MIDDLE, OUTER, FRAGMENTS };
 #define RSP		0x8000ull
 #define STACK_SIZE	64u
 
-#define CODE(at, ...) { .pc = at, .bytes = (const u8[]){ __VA_ARGS__ }, \
-			.len = sizeof((const u8[]){ __VA_ARGS__ }), .entry_mask = 0xffff }
-
 static const struct stream_code codes[FRAGMENTS] = {
-	[INNER] = CODE(INNER_PC + 8, 0x90, 0xc3),
+	[INNER] = FOLD_CODE(INNER_PC + 8, 0x90, 0xc3),
 	/* What is executed behind the calls. */
-	[MIDDLE] = CODE(MIDDLE_PC + CALL_SIZE, 0x90, 0xc3),
-	[OUTER] = CODE(OUTER_PC + CALL_SIZE, 0x90, 0xff, 0xe0),
+	[MIDDLE] = FOLD_CODE(MIDDLE_PC + CALL_SIZE, 0x90, 0xc3),
+	[OUTER] = FOLD_CODE(OUTER_PC + CALL_SIZE, 0x90, 0xff, 0xe0),
 };
 
-static struct stream s;
 static size_t unwound;
 
 /* Stands for libdep/symbols: the same three functions on each stack, 16 bytes apart. */
@@ -57,26 +53,10 @@ size_t dep_symbols_unwind(struct dep_symbols *symbols, uint32_t process, uint64_
 
 static int set_up(void **state)
 {
-	u32 i;
-
 	(void)state;
 	unwound = 0;
-	stream_init(&s, 1);
-	for (i = 0; i < FRAGMENTS; i++)
-		stream_fragment(&s, &codes[i]);
+	fold_set_up(codes, FRAGMENTS);
 	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	stream_free(&s);
-	return 0;
-}
-
-static void run(struct fold_chunk *c, u32 frag)
-{
-	fold_exit(c, s.frag[frag].id);
 }
 
 /* All of an attach, or with less than three pieces the beginning of it. */
@@ -98,12 +78,12 @@ static struct fold_chunk attached(u32 pieces)
 static struct dep_contexts *contexts_of(const struct fold_chunk *c, size_t n,
 					const struct fold_chunk *other)
 {
-	struct dep_contexts_options options = { .symbols = (struct dep_symbols *)&s };
+	struct dep_contexts_options options = { .symbols = (struct dep_symbols *)&fold_stream };
 	struct dep_contexts *out;
 	struct fold_store f;
 	size_t i;
 
-	fold_store_begin(&f, s.desc, s.desc_size);
+	fold_store_begin(&f, fold_stream.desc, fold_stream.desc_size);
 	for (i = 0; i < n; i++)
 		fold_store_segment(&f, 1, &c[i]);
 	if (other)
@@ -139,9 +119,9 @@ static void expect_callers(struct dep_contexts *out, u64 calls)
 
 static void run_all(struct fold_chunk *c)
 {
-	run(c, INNER);
-	run(c, MIDDLE);
-	run(c, OUTER);
+	fold_run(c, INNER);
+	fold_run(c, MIDDLE);
+	fold_run(c, OUTER);
 }
 
 static void callers(void **state)
@@ -186,7 +166,7 @@ static void gap_behind_attach(void **state)
 	struct fold_chunk c[2] = { attached(3), { .seq = 2, .rsp = RSP } };
 
 	(void)state;
-	run(&c[1], INNER);
+	fold_run(&c[1], INNER);
 	expect_none(contexts_of(c, 2, NULL), 0);
 }
 
@@ -196,7 +176,7 @@ static void attach_of_another_thread(void **state)
 	struct fold_chunk c = attached(3), other = { .rsp = RSP };
 
 	(void)state;
-	run(&other, INNER);
+	fold_run(&other, INNER);
 	expect_none(contexts_of(&c, 1, &other), 0);
 }
 
@@ -208,7 +188,7 @@ static void attach_without_registers(void **state)
 
 	(void)state;
 	run_all(&c);
-	run(&other, INNER);
+	fold_run(&other, INNER);
 	out = contexts_of(&c, 1, &other);
 	assert_int_equal(unwound, 1);
 	assert_int_equal(out->ncontexts, 5);
@@ -230,7 +210,7 @@ static void forged_stacks(void **state)
 		c = attached(0);
 		fold_stack(&c, pieces[i].address, pieces[i].size);
 		fold_registers(&c, INNER_PC + 8, RSP);
-		run(&c, INNER);
+		fold_run(&c, INNER);
 		expect_none(contexts_of(&c, 1, NULL), 0);
 	}
 }
@@ -238,12 +218,12 @@ static void forged_stacks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(callers, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(callers_across_segments, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(gap_behind_attach, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(attach_of_another_thread, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(attach_without_registers, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(forged_stacks, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(callers, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(callers_across_segments, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(gap_behind_attach, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(attach_of_another_thread, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(attach_without_registers, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(forged_stacks, set_up, fold_tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,51 +19,35 @@ enum { MAIN, MAIN_END, HELPER, HELPER_JUMP, HELPER_END, SETS_1, SETS_2, SETS_3, 
 #define RECURSIVE_PC	0x6000ull
 #define HOLDER_PC	0x7000ull
 
-#define CODE(at, ...) { .pc = at, .bytes = (const u8[]){ __VA_ARGS__ }, \
-			.len = sizeof((const u8[]){ __VA_ARGS__ }), .entry_mask = 0xffff }
-
 static const struct stream_code codes[FRAGMENTS] = {
 	/* call HELPER; call SWITCH */
-	[MAIN] = CODE(MAIN_PC, 0xe8, 0xfb, 0x0f, 0, 0),
-	[MAIN_END] = CODE(MAIN_PC + 5, 0xe8, 0xf6, 0x2f, 0, 0),
+	[MAIN] = FOLD_CODE(MAIN_PC, 0xe8, 0xfb, 0x0f, 0, 0),
+	[MAIN_END] = FOLD_CODE(MAIN_PC + 5, 0xe8, 0xf6, 0x2f, 0, 0),
 	/* call SETS; jmp rax; ret */
-	[HELPER] = CODE(HELPER_PC, 0xe8, 0xfb, 0x0f, 0, 0),
-	[HELPER_JUMP] = CODE(HELPER_PC + 5, 0xff, 0xe0),
-	[HELPER_END] = CODE(HELPER_PC + 7, 0x90, 0xc3),
+	[HELPER] = FOLD_CODE(HELPER_PC, 0xe8, 0xfb, 0x0f, 0, 0),
+	[HELPER_JUMP] = FOLD_CODE(HELPER_PC + 5, 0xff, 0xe0),
+	[HELPER_END] = FOLD_CODE(HELPER_PC + 7, 0x90, 0xc3),
 	/* push rbp; mov rbp, rsp; jmp; mov rsp, rax; jmp; leave; ret */
-	[SETS_1] = CODE(SETS_PC, 0x55, 0x48, 0x89, 0xe5, 0xeb, 0),
-	[SETS_2] = CODE(SETS_PC + 6, 0x48, 0x89, 0xc4, 0xeb, 0),
-	[SETS_3] = CODE(SETS_PC + 11, 0xc9, 0xc3),
+	[SETS_1] = FOLD_CODE(SETS_PC, 0x55, 0x48, 0x89, 0xe5, 0xeb, 0),
+	[SETS_2] = FOLD_CODE(SETS_PC + 6, 0x48, 0x89, 0xc4, 0xeb, 0),
+	[SETS_3] = FOLD_CODE(SETS_PC + 11, 0xc9, 0xc3),
 	/* lea rsp, [rax - 8]; ret */
-	[SWITCH] = CODE(SWITCH_PC, 0x48, 0x8d, 0x60, 0xf8, 0xc3),
-	[OTHER] = CODE(OTHER_PC, 0x90, 0xff, 0xe0),
+	[SWITCH] = FOLD_CODE(SWITCH_PC, 0x48, 0x8d, 0x60, 0xf8, 0xc3),
+	[OTHER] = FOLD_CODE(OTHER_PC, 0x90, 0xff, 0xe0),
 	/* call RECURSIVE */
-	[RECURSIVE] = CODE(RECURSIVE_PC, 0xe8, 0xfb, 0xff, 0xff, 0xff),
+	[RECURSIVE] = FOLD_CODE(RECURSIVE_PC, 0xe8, 0xfb, 0xff, 0xff, 0xff),
 	/* call HOLDER; nop; jmp rax */
-	[MAIN_HOLDER] = CODE(MAIN_PC + 10, 0xe8, 0xf1, 0x5f, 0, 0),
-	[MAIN_BACK] = CODE(MAIN_PC + 15, 0x90, 0xff, 0xe0),
+	[MAIN_HOLDER] = FOLD_CODE(MAIN_PC + 10, 0xe8, 0xf1, 0x5f, 0, 0),
+	[MAIN_BACK] = FOLD_CODE(MAIN_PC + 15, 0x90, 0xff, 0xe0),
 	/* pop r10; jmp; push r10; ret */
-	[HOLDER] = CODE(HOLDER_PC, 0x41, 0x5a, 0xeb, 0),
-	[HOLDER_REST] = CODE(HOLDER_PC + 4, 0x41, 0x52, 0xc3),
+	[HOLDER] = FOLD_CODE(HOLDER_PC, 0x41, 0x5a, 0xeb, 0),
+	[HOLDER_REST] = FOLD_CODE(HOLDER_PC + 4, 0x41, 0x52, 0xc3),
 };
-
-static struct stream s;
 
 static int set_up(void **state)
 {
-	u32 i;
-
 	(void)state;
-	stream_init(&s, 1);
-	for (i = 0; i < FRAGMENTS; i++)
-		stream_fragment(&s, &codes[i]);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	stream_free(&s);
+	fold_set_up(codes, FRAGMENTS);
 	return 0;
 }
 
@@ -74,22 +58,13 @@ static struct fold_chunk chunk(u64 rsp)
 	return c;
 }
 
-static void run(struct fold_chunk *c, u32 frag)
-{
-	fold_exit(c, s.frag[frag].id);
-}
-
 static struct dep_contexts *contexts_of(struct fold_store *f, const struct fold_chunk *c, size_t n,
 					u64 memory)
 {
 	const struct dep_contexts_options options = { .memory = memory };
 	struct dep_contexts *out;
-	size_t i;
 
-	fold_store_begin(f, s.desc, s.desc_size);
-	for (i = 0; i < n; i++)
-		fold_store_segment(f, 1, &c[i]);
-	fold_store_open(f);
+	fold_store_write(f, c, n);
 	if (dep_contexts_make(f->s, f->code, &options, &out))
 		fail_msg("%s", dep_error());
 	return out;
@@ -122,13 +97,13 @@ static void jump_behind_a_return(void **state)
 	size_t helper;
 
 	(void)state;
-	run(&c, MAIN);
-	run(&c, HELPER);
-	run(&c, SETS_1);
-	run(&c, SETS_2);
-	run(&c, SETS_3);
-	run(&c, HELPER_JUMP);
-	run(&c, HELPER_END);
+	fold_run(&c, MAIN);
+	fold_run(&c, HELPER);
+	fold_run(&c, SETS_1);
+	fold_run(&c, SETS_2);
+	fold_run(&c, SETS_3);
+	fold_run(&c, HELPER_JUMP);
+	fold_run(&c, HELPER_END);
 	out = contexts_of(&f, &c, 1, 0);
 	assert_int_equal(out->ncontexts, 4);
 	helper = context_at(out, HELPER_PC);
@@ -147,10 +122,10 @@ static void change_of_stacks(void **state)
 	size_t other;
 
 	(void)state;
-	run(&c, MAIN_END);
-	run(&c, SWITCH);
-	run(&c, OTHER);
-	run(&c, OTHER);
+	fold_run(&c, MAIN_END);
+	fold_run(&c, SWITCH);
+	fold_run(&c, OTHER);
+	fold_run(&c, OTHER);
 	out = contexts_of(&f, &c, 1, 0);
 	other = context_at(out, OTHER_PC);
 	assert_int_equal(out->recovered, 1);
@@ -169,17 +144,17 @@ static void signal_without_return_address(void **state)
 	size_t holder;
 
 	(void)state;
-	run(&c, MAIN_HOLDER);
-	run(&c, HOLDER);
+	fold_run(&c, MAIN_HOLDER);
+	fold_run(&c, HOLDER);
 	fold_signal(&c, HOLDER_PC + 4);
 	fold_registers(&c, OTHER_PC, 0x7000);
-	run(&c, OTHER);
+	fold_run(&c, OTHER);
 	fold_sigreturn(&c);
 	fold_registers(&c, HOLDER_PC + 4, 0x8000);
 	/* The thread came to a safe point. */
 	fold_registers(&c, HOLDER_PC + 4, 0x8000);
-	run(&c, HOLDER_REST);
-	run(&c, MAIN_BACK);
+	fold_run(&c, HOLDER_REST);
+	fold_run(&c, MAIN_BACK);
 	out = contexts_of(&f, &c, 1, 0);
 	assert_int_equal(out->unknown_returns, 0);
 	holder = context_at(out, HOLDER_PC);
@@ -199,20 +174,20 @@ static void signal_behind_a_handler(void **state)
 	size_t handler;
 
 	(void)state;
-	run(&c, OTHER);
+	fold_run(&c, OTHER);
 	fold_signal(&c, MAIN_PC + 15);
 	fold_registers(&c, HELPER_PC + 7, 0x7000);
-	run(&c, HELPER_END);
-	run(&c, MAIN_BACK);
+	fold_run(&c, HELPER_END);
+	fold_run(&c, MAIN_BACK);
 	fold_signal(&c, MAIN_PC + 15);
 	fold_registers(&c, HELPER_PC + 5, 0x6000);
-	run(&c, HELPER_JUMP);
+	fold_run(&c, HELPER_JUMP);
 	fold_sigreturn(&c);
 	fold_registers(&c, MAIN_PC + 15, 0x7008);
-	run(&c, MAIN_BACK);
+	fold_run(&c, MAIN_BACK);
 	fold_sigreturn(&c);
 	fold_registers(&c, MAIN_PC + 15, 0x8000);
-	run(&c, MAIN_BACK);
+	fold_run(&c, MAIN_BACK);
 	out = contexts_of(&f, &c, 1, 0);
 	assert_int_equal(out->ncontexts, 4);
 	handler = context_at(out, HELPER_PC + 7);
@@ -231,17 +206,17 @@ static void signal_in_longjmp(void **state)
 	struct fold_store f;
 
 	(void)state;
-	run(&c, OTHER);
+	fold_run(&c, OTHER);
 	fold_signal(&c, MAIN_PC + 15);
 	fold_registers(&c, SETS_PC + 6, 0x7000);
-	run(&c, SETS_2);
+	fold_run(&c, SETS_2);
 	fold_signal(&c, HELPER_PC + 5);
 	fold_registers(&c, HELPER_PC + 7, 0x6000);
-	run(&c, HELPER_END);
+	fold_run(&c, HELPER_END);
 	fold_sigreturn(&c);
 	fold_registers(&c, HELPER_PC + 5, 0x8000);
-	run(&c, HELPER_JUMP);
-	run(&c, MAIN_BACK);
+	fold_run(&c, HELPER_JUMP);
+	fold_run(&c, MAIN_BACK);
 	out = contexts_of(&f, &c, 1, 0);
 	assert_int_equal(out->ncontexts, 4);
 	assert_int_equal(out->context[context_at(out, SETS_PC + 6)].insns, 2);
@@ -262,7 +237,7 @@ static void full_tree(void **state)
 	(void)state;
 	/* What the last call calls does not follow. */
 	for (i = 0; i < 21; i++)
-		run(&c, RECURSIVE);
+		fold_run(&c, RECURSIVE);
 	out = contexts_of(&f, &c, 1, 4096);
 	/* The root, the start of the thread, and 14 of 20 calls. */
 	assert_int_equal(out->ncontexts, 16);
@@ -288,11 +263,11 @@ static void no_stack(void **state)
 	(void)state;
 	/* 4096 bytes are enough for 32 frames; a thread begins with two. */
 	for (i = 0; i < 30; i++)
-		run(&c, RECURSIVE);
+		fold_run(&c, RECURSIVE);
 	fold_signal(&c, RECURSIVE_PC);
 	fold_context(&c, RECURSIVE_PC);
 	for (i = 0; i < 3; i++)
-		run(&c, RECURSIVE);
+		fold_run(&c, RECURSIVE);
 	out = contexts_of(&f, &c, 1, 4096);
 	for (i = 1; i < out->ncontexts; i++)
 		insns += out->context[i].insns;
@@ -313,15 +288,15 @@ static struct dep_context child_of(size_t forks, struct dep_contexts **out)
 
 	/* 4096 bytes are enough for 32 frames: 5 in the stack now, 10 more behind the forks. */
 	for (i = 0; i < 3; i++)
-		run(&c, RECURSIVE);
+		fold_run(&c, RECURSIVE);
 	for (i = 0; i < forks; i++)
 		fold_fork(&c, 1000);
 	fold_fork(&c, FOLD_CHILD);
 	for (i = 0; i < 10; i++)
-		run(&c, RECURSIVE);
+		fold_run(&c, RECURSIVE);
 	fold_start(&child);
-	run(&child, OTHER);
-	fold_store_begin(&f, s.desc, s.desc_size);
+	fold_run(&child, OTHER);
+	fold_store_begin(&f, fold_stream.desc, fold_stream.desc_size);
 	fold_store_segment(&f, 1, &c);
 	fold_store_segment(&f, 3, &child);
 	fold_store_open(&f);
@@ -369,9 +344,9 @@ static void segments_not_selected(void **state)
 	/* The clock went backwards. */
 	c[1].start_ns = 5000;
 	c[2].start_ns = 1000;
-	run(&c[0], MAIN);
-	run(&c[1], HELPER);
-	run(&c[2], OTHER);
+	fold_run(&c[0], MAIN);
+	fold_run(&c[1], HELPER);
+	fold_run(&c[2], OTHER);
 	out = contexts_of(&f, c, 3, 0);
 	dep_contexts_free(out);
 	if (dep_contexts_make(f.s, f.code, &options, &out))
@@ -406,9 +381,9 @@ static void stacks_at_positions(void **state)
 	size_t i, k, depth;
 
 	(void)state;
-	run(&c, MAIN);
-	run(&c, HELPER);
-	run(&c, SETS_1);
+	fold_run(&c, MAIN);
+	fold_run(&c, HELPER);
+	fold_run(&c, SETS_1);
 	dep_contexts_free(contexts_of(&f, &c, 1, 0));
 	if (dep_contexts_at(f.s, f.code, at, sizeof(at) / sizeof(*at), NULL, &out))
 		fail_msg("%s", dep_error());
@@ -454,7 +429,7 @@ static void deep_stack_at_many_positions(void **state)
 		c[i] = chunk(0x8000 - i * DEEP_CALLS * 8);
 		c[i].seq = i;
 		for (k = 0; k < DEEP_CALLS; k++)
-			run(&c[i], RECURSIVE);
+			fold_run(&c[i], RECURSIVE);
 	}
 	dep_contexts_free(contexts_of(&f, c, DEEP_SEGMENTS, 0));
 	for (i = 0; i < n; i++)
@@ -474,17 +449,17 @@ static void deep_stack_at_many_positions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(jump_behind_a_return, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(change_of_stacks, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(signal_without_return_address, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(signal_behind_a_handler, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(signal_in_longjmp, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(full_tree, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(no_stack, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(unrecorded_children, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(segments_not_selected, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(stacks_at_positions, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(deep_stack_at_many_positions, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(jump_behind_a_return, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(change_of_stacks, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(signal_without_return_address, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(signal_behind_a_handler, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(signal_in_longjmp, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(full_tree, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(no_stack, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(unrecorded_children, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(segments_not_selected, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(stacks_at_positions, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(deep_stack_at_many_positions, set_up, fold_tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,50 +20,29 @@ enum { PLAIN, BRANCH, TWIN, FAR, FRAGMENTS };
 #define RET_PC		0x100bull
 #define JMP_PC		0x100full	/* the indirect branch of FAR */
 
-#define CODE(at, ...) { .pc = at, .bytes = (const u8[]){ __VA_ARGS__ }, \
-			.len = sizeof((const u8[]){ __VA_ARGS__ }), .entry_mask = 0xffff }
-
 static const struct stream_code codes[FRAGMENTS] = {
-	[PLAIN] = CODE(PLAIN_PC, 0x90, 0x90, 0x90, 0x90, 0x90, 0xeb, 0x00),
-	[BRANCH] = CODE(BRANCH_PC, 0x90, 0x75, 0x02, 0x90, 0xc3),
-	[TWIN] = CODE(TWIN_PC, 0x75, 0x00),
-	[FAR] = CODE(FAR_PC, 0x90, 0xff, 0xe0),
+	[PLAIN] = FOLD_CODE(PLAIN_PC, 0x90, 0x90, 0x90, 0x90, 0x90, 0xeb, 0x00),
+	[BRANCH] = FOLD_CODE(BRANCH_PC, 0x90, 0x75, 0x02, 0x90, 0xc3),
+	[TWIN] = FOLD_CODE(TWIN_PC, 0x75, 0x00),
+	[FAR] = FOLD_CODE(FAR_PC, 0x90, 0xff, 0xe0),
 };
-
-static struct stream s;
 
 static u32 id(u32 frag, u32 exit)
 {
-	return s.frag[frag].id + exit;
+	return fold_stream.frag[frag].id + exit;
 }
 
 static int set_up(void **state)
 {
-	u32 i;
-
 	(void)state;
-	stream_init(&s, 1);
-	for (i = 0; i < FRAGMENTS; i++)
-		stream_fragment(&s, &codes[i]);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	stream_free(&s);
+	fold_set_up(codes, FRAGMENTS);
 	return 0;
 }
 
 /* Make the profile of the chunks of thread 1, which must not depend on its division. */
 static void profile_of(struct fold_store *f, const struct fold_chunk *c, size_t n)
 {
-	size_t i;
-
-	fold_store_begin(f, s.desc, s.desc_size);
-	for (i = 0; i < n; i++)
-		fold_store_segment(f, 1, &c[i]);
-	fold_store_open(f);
+	fold_store_write(f, c, n);
 	fold_profile(f, 1 << 20, NULL);
 	fold_check_division(f, NULL);
 	fold_check_flow(f->p);
@@ -141,7 +120,7 @@ static void both_exits_to_one_address(void **state)
 	struct fold_store f;
 
 	(void)state;
-	assert_int_equal(s.frag[TWIN].nexits, 2);
+	assert_int_equal(fold_stream.frag[TWIN].nexits, 2);
 	fold_exit(&c[0], id(TWIN, 0));
 	fold_exit(&c[0], id(FAR, 0));
 	fold_exit(&c[0], id(TWIN, 1));
@@ -333,7 +312,7 @@ static void damaged_segments(void **state)
 	for (mask = 0; mask < 64; mask++) {
 		struct dep_fold_options o = { .failed = count_failures, .arg = &failed };
 
-		fold_store_begin(&f, s.desc, s.desc_size);
+		fold_store_begin(&f, fold_stream.desc, fold_stream.desc_size);
 		for (t = 1; t <= 2; t++)
 			for (i = 0; i < 3; i++) {
 				struct fold_chunk c = { .seq = i };
@@ -489,7 +468,7 @@ static void long_store(struct fold_store *f, u32 n)
 	struct fold_chunk c;
 	u32 i, k;
 
-	fold_store_begin(f, s.desc, s.desc_size);
+	fold_store_begin(f, fold_stream.desc, fold_stream.desc_size);
 	for (i = 0; i < n; i++) {
 		c = (struct fold_chunk){ .seq = i };
 		for (k = 0; k < 10; k++) {
@@ -559,19 +538,19 @@ static void memory_does_not_grow_with_repetition(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(one_record_in_three_segments, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(killed_inside_a_record, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(partial_at_a_boundary, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(both_exits_to_one_address, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(indirect_at_the_end, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(segments_without_code, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(unknown_exit, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(damaged_segments, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(callbacks_end_the_pass, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(one_record_in_three_segments, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(killed_inside_a_record, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(partial_at_a_boundary, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(both_exits_to_one_address, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(indirect_at_the_end, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(segments_without_code, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(unknown_exit, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(damaged_segments, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(callbacks_end_the_pass, set_up, fold_tear_down),
 		cmocka_unit_test_setup_teardown(memory_does_not_grow_with_the_length, set_up,
-						tear_down),
+						fold_tear_down),
 		cmocka_unit_test_setup_teardown(memory_does_not_grow_with_repetition, set_up,
-						tear_down),
+						fold_tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

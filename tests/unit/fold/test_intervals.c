@@ -13,36 +13,15 @@ enum { PLAIN, FAR, FRAGMENTS };
 #define JMP_PC		0x1004ull	/* the indirect branch of FAR */
 #define OTHER_PC	0x5000ull
 
-#define CODE(at, ...) { .pc = at, .bytes = (const u8[]){ __VA_ARGS__ }, \
-			.len = sizeof((const u8[]){ __VA_ARGS__ }), .entry_mask = 0xffff }
-
 static const struct stream_code codes[FRAGMENTS] = {
-	[PLAIN] = CODE(PLAIN_PC, 0x90, 0xeb, 0x00),
-	[FAR] = CODE(FAR_PC, 0x90, 0xff, 0xe0),
+	[PLAIN] = FOLD_CODE(PLAIN_PC, 0x90, 0xeb, 0x00),
+	[FAR] = FOLD_CODE(FAR_PC, 0x90, 0xff, 0xe0),
 };
-
-static struct stream s;
-
-static u32 id(u32 frag)
-{
-	return s.frag[frag].id;
-}
 
 static int set_up(void **state)
 {
-	u32 i;
-
 	(void)state;
-	stream_init(&s, 1);
-	for (i = 0; i < FRAGMENTS; i++)
-		stream_fragment(&s, &codes[i]);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	stream_free(&s);
+	fold_set_up(codes, FRAGMENTS);
 	return 0;
 }
 
@@ -120,22 +99,6 @@ static struct kept *keep(struct fold_store *f, u64 unit, const struct dep_fold_o
 	return k;
 }
 
-#define same_rows(a, b, rows, n) \
-	do { \
-		assert_int_equal((a)->n, (b)->n); \
-		if ((a)->n) \
-			assert_memory_equal((a)->rows, (b)->rows, (a)->n * sizeof(*(a)->rows)); \
-	} while (0)
-
-static void check_same(const struct dep_profile *a, const struct dep_profile *b)
-{
-	same_rows(a, b, insn, ninsns);
-	same_rows(a, b, edge, nedges);
-	same_rows(a, b, time, ntimes);
-	assert_int_equal(a->insns, b->insns);
-	assert_int_equal(a->refs, b->refs);
-}
-
 /* Any workers and any division of the segments give the same intervals. */
 static void check_division(struct fold_store *f, const struct kept *k, u64 per)
 {
@@ -148,11 +111,11 @@ static void check_division(struct fold_store *f, const struct kept *k, u64 per)
 	for (i = 0; i < 6; i++) {
 		o.jobs = i % 2 ? 7 : 1;
 		other = keep(f, units[i / 2], &o, per);
-		check_same(&k->whole, &other->whole);
+		fold_check_same(&k->whole, &other->whole);
 		assert_int_equal(k->n, other->n);
 		for (n = 0; n < k->n; n++) {
 			assert_int_equal(k->part[n].start_ns, other->part[n].start_ns);
-			check_same(&k->part[n].p, &other->part[n].p);
+			fold_check_same(&k->part[n].p, &other->part[n].p);
 		}
 		free_kept(other);
 	}
@@ -210,16 +173,6 @@ static void check_sums(const struct kept *k)
 
 /* ---- known segments ---- */
 
-static void write_store(struct fold_store *f, const struct fold_chunk *c, size_t n)
-{
-	size_t i;
-
-	fold_store_begin(f, s.desc, s.desc_size);
-	for (i = 0; i < n; i++)
-		fold_store_segment(f, 1, &c[i]);
-	fold_store_open(f);
-}
-
 /* Segments at 100, 199, 200 and 450, in intervals of 100: 1, 1, 2 and 4. */
 static void segments_count_where_they_begin(void **state)
 {
@@ -233,13 +186,13 @@ static void segments_count_where_they_begin(void **state)
 	u32 i;
 
 	(void)state;
-	fold_exit(&c[0], id(PLAIN));
-	fold_exit(&c[0], id(FAR));
-	fold_exit(&c[1], id(PLAIN));
-	fold_exit(&c[1], id(FAR));
-	fold_exit(&c[2], id(PLAIN));
-	fold_exit(&c[3], id(FAR));
-	write_store(&f, c, 4);
+	fold_run(&c[0], PLAIN);
+	fold_run(&c[0], FAR);
+	fold_run(&c[1], PLAIN);
+	fold_run(&c[1], FAR);
+	fold_run(&c[2], PLAIN);
+	fold_run(&c[3], FAR);
+	fold_store_write(&f, c, 4);
 	k = keep(&f, 1 << 20, NULL, 100);
 	assert_int_equal(k->n, 3);
 	for (i = 0; i < 3; i++) {
@@ -281,12 +234,12 @@ static void interruptions_count_where_they_are_shown(void **state)
 	struct kept *k;
 
 	(void)state;
-	fold_exit(&c[0], id(PLAIN));		/* goes on at FAR */
+	fold_run(&c[0], PLAIN);		/* goes on at FAR */
 	fold_context(&c[1], FAR_PC);
 	fold_context(&c[2], OTHER_PC);
 	fold_context(&c[3], OTHER_PC);
-	fold_exit(&c[4], id(PLAIN));
-	write_store(&f, c, 5);
+	fold_run(&c[4], PLAIN);
+	fold_store_write(&f, c, 5);
 	k = keep(&f, 1 << 20, NULL, 10);
 	assert_int_equal(k->n, 5);
 	assert_int_equal(fold_edge(&k->part[1].p, FAR_PC, 0, DEP_EDGE_LEFT, -1), 1);
@@ -324,8 +277,8 @@ static void too_many_intervals(void **state)
 
 	(void)state;
 	for (i = 0; i < 3; i++)
-		fold_exit(&c[i], id(PLAIN));
-	write_store(&f, c, 3);
+		fold_run(&c[i], PLAIN);
+	fold_store_write(&f, c, 3);
 	refused(&f, NULL, 0, -EINVAL, "0 ns");
 	refused(&f, NULL, 1000000000, -ERANGE, "281479271744us");
 	k = keep(&f, 1, NULL, 281479271744000);
@@ -364,9 +317,9 @@ static void before_the_start(void **state)
 	struct kept *k;
 
 	(void)state;
-	fold_exit(&c[0], id(PLAIN));
-	fold_exit(&c[1], id(FAR));
-	write_store(&f, c, 2);
+	fold_run(&c[0], PLAIN);
+	fold_run(&c[1], FAR);
+	fold_store_write(&f, c, 2);
 	((struct dep_meta *)dep_store_meta(f.s))->start_ns = 900;
 	k = keep(&f, 1, NULL, 100);
 	assert_int_equal(k->n, 1);
@@ -415,8 +368,8 @@ static void check_selections(struct fold_store *f, const struct kept *k)
 		o.to_ns = k->part[n].end_ns;
 		fold_profile(f, 1 << 20, &o);
 		p = &k->part[n].p;
-		same_rows(p, f->p, insn, ninsns);
-		same_rows(p, f->p, time, ntimes);
+		fold_same_rows(p, f->p, insn, ninsns);
+		fold_same_rows(p, f->p, time, ntimes);
 		assert_int_equal(p->refs, f->p->refs);
 		for (i = 0, j = 0, count = 0; i < p->nedges; i++) {
 			if (p->edge[i].kind >= DEP_EDGE_ENTERED)
@@ -451,7 +404,7 @@ static void random_intervals(void **state)
 			assert_true(pers[i] > 7 || k->n > 1);
 			assert_true(pers[i] < 1000 || k->n == 1);
 			fold_profile(&f, 1 << 20, NULL);
-			check_same(&k->whole, f.p);
+			fold_check_same(&k->whole, f.p);
 			check_sums(k);
 			check_division(&f, k, pers[i]);
 			check_selections(&f, k);
@@ -479,7 +432,7 @@ static void parts_of_a_store(void **state)
 		fold_profile(&f, 1, &o);
 		k = keep(&f, 1, &o, 3);
 		assert_true(k->n > 1 && k->whole.insns);
-		check_same(&k->whole, f.p);
+		fold_check_same(&k->whole, f.p);
 		check_sums(k);
 		free_kept(k);
 	}
@@ -490,11 +443,11 @@ static void parts_of_a_store(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(segments_count_where_they_begin, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(segments_count_where_they_begin, set_up, fold_tear_down),
 		cmocka_unit_test_setup_teardown(interruptions_count_where_they_are_shown, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(too_many_intervals, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(before_the_start, set_up, tear_down),
+						fold_tear_down),
+		cmocka_unit_test_setup_teardown(too_many_intervals, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(before_the_start, set_up, fold_tear_down),
 		cmocka_unit_test(random_intervals),
 		cmocka_unit_test(parts_of_a_store),
 	};

@@ -18,7 +18,6 @@ enum { SHORT, LONG, RIGHT, LEFT, FRAGMENTS };
 #define STEP_PC		0x1000ull
 
 static u8 nops[NOPS + 2];
-static struct stream s;
 static struct fold_chunk chunk[CHUNKS];
 static u64 count[FRAGMENTS], went[FRAGMENTS][FRAGMENTS];
 
@@ -48,30 +47,27 @@ static int set_up(void **state)
 	(void)state;
 	memset(nops, 0x90, NOPS);
 	memcpy(nops + NOPS, jump + 1, 2);
-	stream_init(&s, 1);
 	for (i = 0; i < FRAGMENTS; i++) {
 		codes[i].pc = pc_of(i);
 		codes[i].entry_mask = 0xffff;
-		stream_fragment(&s, &codes[i]);
 	}
+	fold_set_up(codes, FRAGMENTS);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	(void)state;
-	stream_free(&s);
 	dep_fold_sequences = DEP_FOLD_SEQUENCES;
-	return 0;
+	return fold_tear_down(state);
 }
 
 /* A phrase is a row of fragments; LEFT is never the last one, and in front of RIGHT. */
 static u32 make_phrase(u32 *phrase)
 {
-	u32 n = 1 + (u32)stream_random(&s) % PHRASE_MAX, i;
+	u32 n = 1 + (u32)stream_random(&fold_stream) % PHRASE_MAX, i;
 
 	for (i = 0; i < n; i++) {
-		phrase[i] = (u32)stream_random(&s) % FRAGMENTS;
+		phrase[i] = (u32)stream_random(&fold_stream) % FRAGMENTS;
 		if (i && phrase[i - 1] == LEFT)
 			phrase[i] = RIGHT;
 	}
@@ -92,10 +88,10 @@ static void write_chunks(void)
 	for (i = 0; i < CHUNKS; i++) {
 		chunk[i].seq = i;
 		while (chunk[i].n + PHRASE_MAX <= WORDS) {
-			p = (u32)stream_random(&s) % PHRASES;
+			p = (u32)stream_random(&fold_stream) % PHRASES;
 			for (k = 0; k < n[p]; k++) {
 				frag = phrase[p][k];
-				fold_exit(&chunk[i], s.frag[frag].id);
+				fold_run(&chunk[i], frag);
 				count[frag]++;
 				if (last < FRAGMENTS)
 					went[last][frag]++;
@@ -130,15 +126,12 @@ static void counts_are_exact(void **state)
 {
 	static const u32 numbers[] = { DEP_FOLD_SEQUENCES, 1, 2, 9, 600 };
 	struct fold_store f;
-	u32 i, k, round;
+	u32 k, round;
 
 	(void)state;
 	for (round = 0; round < 4; round++) {
 		write_chunks();
-		fold_store_begin(&f, s.desc, s.desc_size);
-		for (i = 0; i < CHUNKS; i++)
-			fold_store_segment(&f, 1, &chunk[i]);
-		fold_store_open(&f);
+		fold_store_write(&f, chunk, CHUNKS);
 		for (k = 0; k < sizeof(numbers) / sizeof(*numbers); k++) {
 			dep_fold_sequences = numbers[k];
 			fold_profile(&f, 1 << 20, NULL);
