@@ -164,13 +164,14 @@ struct dep_fold {
 	int (*exits)(void *part, const uint32_t *exit, size_t n, uint64_t next_pc);
 	/*
 	 * Called instead of exits(), unless it is NULL, for folds that keep what a sequence of
-	 * exits does.  @sequence[i] is the number of the DEP_FOLD_SEQUENCE exits from
-	 * @exit + i * DEP_FOLD_SEQUENCE on, or 0 if they have none, as far as @n has so many.
-	 * A part receives the numbers 1, 2 ... in this order when each is new.
+	 * exits does.  @sequence has n / DEP_FOLD_SEQUENCE elements.  Element i is the number of
+	 * the DEP_FOLD_SEQUENCE exits from @exit + i * DEP_FOLD_SEQUENCE on; the same number is
+	 * that of the same exits, up to forget().  0: these exits have no number, or it was not
+	 * looked up.  A part receives the numbers 1, 2 ... in this order when each is new.
 	 */
 	int (*sequences)(void *part, const uint32_t *exit, size_t n, uint64_t next_pc,
 			 const uint32_t *sequence);
-	/* With sequences(): from now on, numbers are given to other sequences, from 1 on. */
+	/* Needed with sequences(): from now on, numbers are given to other sequences, from 1 on. */
 	int (*forget)(void *part);
 	/* NULL: not called. */
 	int (*piece)(void *part, const struct dep_fold_piece *piece);

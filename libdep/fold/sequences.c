@@ -8,15 +8,13 @@
 
 #include "sequences.h"
 
-#define BUCKETS	(4u * DEP_FOLD_SEQUENCES)
-
 u32 dep_fold_sequences = DEP_FOLD_SEQUENCES;
 
 int dep_sequences_init(struct dep_sequences *s)
 {
 	s->sequence = malloc(DEP_FOLD_SEQUENCES * sizeof(*s->sequence));
-	s->bucket = calloc(BUCKETS, sizeof(*s->bucket));
-	s->mark = calloc(BUCKETS, sizeof(*s->mark));
+	s->bucket = calloc(DEP_SEQUENCES_BUCKETS, sizeof(*s->bucket));
+	s->mark = calloc(DEP_SEQUENCES_BUCKETS, sizeof(*s->mark));
 	s->n = 1;
 	if (s->sequence && s->bucket && s->mark)
 		return 0;
@@ -42,10 +40,10 @@ void dep_sequences_find(const struct dep_sequences *s, const u32 *id, size_t n,
 
 	for (i = 0; i < n; i++) {
 		out->hash[i] = (u32)XXH3_64bits(id + i * DEP_FOLD_SEQUENCE, size);
-		__builtin_prefetch(s->bucket + out->hash[i] % BUCKETS);
+		__builtin_prefetch(s->bucket + out->hash[i] % DEP_SEQUENCES_BUCKETS);
 	}
 	for (i = 0; i < n; i++) {
-		out->number[i] = s->bucket[out->hash[i] % BUCKETS];
+		out->number[i] = s->bucket[out->hash[i] % DEP_SEQUENCES_BUCKETS];
 		__builtin_prefetch(s->sequence[out->number[i]].id);
 		__builtin_prefetch(s->sequence[out->number[i]].exit);
 	}
@@ -58,7 +56,7 @@ void dep_sequences_find(const struct dep_sequences *s, const u32 *id, size_t n,
 
 u32 dep_sequences_add(struct dep_sequences *s, const u32 *id, const u32 *exit, u32 hash)
 {
-	u32 slot = hash % BUCKETS;
+	u32 slot = hash % DEP_SEQUENCES_BUCKETS;
 
 	if (s->bucket[slot] || s->n >= dep_fold_sequences)
 		return 0;
@@ -79,6 +77,6 @@ bool dep_sequences_full(const struct dep_sequences *s, u32 more)
 
 void dep_sequences_clear(struct dep_sequences *s)
 {
-	memset(s->bucket, 0, BUCKETS * sizeof(*s->bucket));
+	memset(s->bucket, 0, DEP_SEQUENCES_BUCKETS * sizeof(*s->bucket));
 	s->n = 1;
 }

@@ -12,6 +12,8 @@
 #include "dep/fold.h"
 #include "libdep/abi/types.h"
 
+#define DEP_SEQUENCES_BUCKETS	(4u * DEP_FOLD_SEQUENCES)
+
 /** struct dep_sequence - exits one behind the other */
 struct dep_sequence {
 	u32 id[DEP_FOLD_SEQUENCE];	/* in the store */

@@ -6,9 +6,9 @@
 
 /*
  * LEFT, in front of RIGHT, goes on to it; the branches of the others are indirect.  LONG has many
- * instructions.
+ * instructions.  LOST is in no phrase.
  */
-enum { SHORT, LONG, RIGHT, LEFT, FRAGMENTS };
+enum { SHORT, LONG, RIGHT, LEFT, FRAGMENTS, LOST = FRAGMENTS };
 
 #define NOPS		200u
 #define CHUNKS		64u
@@ -36,22 +36,23 @@ static int set_up(void **state)
 {
 	static const u8 jump[] = { 0x90, 0xff, 0xe0 };
 	static const u8 on[] = { 0xeb, 0x00 };
-	struct stream_code codes[FRAGMENTS] = {
+	struct stream_code codes[] = {
 		[SHORT] = { .bytes = jump, .len = sizeof(jump) },
 		[LONG] = { .bytes = nops, .len = sizeof(nops) },
 		[RIGHT] = { .bytes = jump, .len = sizeof(jump) },
 		[LEFT] = { .bytes = on, .len = sizeof(on) },
+		[LOST] = { .bytes = jump, .len = sizeof(jump) },
 	};
 	u32 i;
 
 	(void)state;
 	memset(nops, 0x90, NOPS);
 	memcpy(nops + NOPS, jump + 1, 2);
-	for (i = 0; i < FRAGMENTS; i++) {
+	for (i = 0; i <= LOST; i++) {
 		codes[i].pc = pc_of(i);
 		codes[i].entry_mask = 0xffff;
 	}
-	fold_set_up(codes, FRAGMENTS);
+	fold_set_up(codes, LOST + 1);
 	return 0;
 }
 
@@ -142,11 +143,171 @@ static void counts_are_exact(void **state)
 	}
 }
 
+/* ---- what folds receive ---- */
+
+/* struct seen - a part: what a fold was given, and the sequences with a number */
+struct seen {
+	u64 exits, hash, repeated;
+	u32 n;				/* numbers below this are known */
+	u32 forgotten;			/* how often all were */
+	u32 sequence[DEP_FOLD_SEQUENCES][DEP_FOLD_SEQUENCE];
+};
+
+static void *one_part(void *self, const struct dep_fragments *code)
+{
+	struct seen *p = self;
+
+	(void)code;
+	memset(p, 0, sizeof(*p));
+	p->n = 1;
+	return p;
+}
+
+static int take_segment(void *part, const struct dep_fold_segment *seg)
+{
+	(void)part;
+	(void)seg;
+	return 0;
+}
+
+static int take_exits(void *part, const u32 *exit, size_t n, u64 next_pc)
+{
+	struct seen *p = part;
+	size_t i;
+
+	p->exits += n;
+	for (i = 0; i < n; i++)
+		p->hash = p->hash * 31 + exit[i];
+	p->hash += next_pc;
+	return 0;
+}
+
+/* A number that is not new is that of the same exits; a new one is the next one. */
+static int take_sequences(void *part, const u32 *exit, size_t n, u64 next_pc, const u32 *sequence)
+{
+	const size_t size = sizeof(((struct seen *)part)->sequence[0]);
+	struct seen *p = part;
+	size_t i;
+
+	for (i = 0; i < n / DEP_FOLD_SEQUENCE; i++, exit += DEP_FOLD_SEQUENCE) {
+		if (!sequence[i])
+			continue;
+		assert_true(sequence[i] <= p->n && sequence[i] < DEP_FOLD_SEQUENCES);
+		if (sequence[i] == p->n)
+			memcpy(p->sequence[p->n++], exit, size);
+		else
+			p->repeated++;
+		assert_memory_equal(p->sequence[sequence[i]], exit, size);
+	}
+	return take_exits(part, exit - i * DEP_FOLD_SEQUENCE, n, next_pc);
+}
+
+static int forget(void *part)
+{
+	struct seen *p = part;
+
+	p->n = 1;
+	p->forgotten++;
+	return 0;
+}
+
+static int keep(void *self, void *part)
+{
+	(void)self;
+	(void)part;
+	return 0;
+}
+
+static const struct dep_fold by_exits = {
+	.name = "exits", .ordered = true, .part = one_part, .segment = take_segment,
+	.exits = take_exits, .join = keep,
+};
+static const struct dep_fold by_sequences = {
+	.name = "sequences", .ordered = true, .part = one_part, .segment = take_segment,
+	.sequences = take_sequences, .forget = forget, .join = keep,
+};
+
+/*
+ * Write exits that the store will not have, also some that end the same exits again and again,
+ * short chunks, and events with other exits behind.
+ */
+static void disturb_chunks(void)
+{
+	u32 i, k, at;
+
+	for (i = 0; i < CHUNKS; i++) {
+		at = (u32)stream_random(&fold_stream) % chunk[i].n;
+		if (i % 8 == 1)
+			at = DEP_FOLD_SEQUENCE - 1;
+		for (k = 0; i % 8 == 1 && k < at; k++)
+			chunk[i].word[k] = fold_stream.frag[SHORT].id;
+		if (i % 4 == 1)
+			chunk[i].word[at] = fold_stream.frag[LOST].id;
+		else if (i % 4 == 2)
+			chunk[i].n = at % (2 * DEP_FOLD_SEQUENCE);
+		if (i % 4 != 3)
+			continue;
+		chunk[i].n = at / 2;
+		fold_context(&chunk[i], FIRST_PC);
+		while (chunk[i].n < WORDS)
+			fold_run(&chunk[i], (u32)stream_random(&fold_stream) % 2);
+	}
+}
+
+/* The store has no exit of LOST, as if the fragment could not be decoded. */
+static void lose_exit(const struct fold_store *f)
+{
+	const struct dep_numbers *n = &dep_code_made(f->code)->numbers;
+	const u32 id = fold_stream.frag[LOST].id;
+	struct dep_id_block *b = &n->block[id / DEP_ID_BLOCK];
+
+	n->low[id] = 0;
+	b->n = id - b->first;
+}
+
+/* Two folds with sequences and one without in one pass receive the same exits. */
+static void folds_receive_the_same(void **state)
+{
+	static const struct dep_fold *const folds[] = { &by_sequences, &by_exits, &by_sequences };
+	static const u32 numbers[] = { DEP_FOLD_SEQUENCES, 1, 9, 600 };
+	struct seen *p = calloc(3, sizeof(*p));
+	void *selves[] = { p, p + 1, p + 2 };
+	struct dep_fold_loss loss;
+	struct fold_store f;
+	u32 k;
+
+	(void)state;
+	assert_non_null(p);
+	write_chunks();
+	disturb_chunks();
+	fold_store_write(&f, chunk, CHUNKS);
+	lose_exit(&f);
+	for (k = 0; k < sizeof(numbers) / sizeof(*numbers); k++) {
+		dep_fold_sequences = numbers[k];
+		if (dep_fold_run(f.s, f.code, folds, selves, 3, NULL, &loss))
+			fail_msg("%s", dep_error());
+		assert_int_equal(loss.segments, CHUNKS / 4);
+		assert_true(p[1].exits > CHUNKS / 2 * WORDS / 2);
+		assert_int_equal(p[0].exits, p[1].exits);
+		assert_int_equal(p[0].hash, p[1].hash);
+		assert_memory_equal(p, p + 2, sizeof(*p));
+		/* 600 are too few, because a batch may need 512. */
+		assert_int_equal(p[0].forgotten > 0, numbers[k] <= 600);
+		assert_int_equal(p[0].repeated > 0, numbers[k] > 1);
+	}
+	fold_store_close(&f);
+	free(p);
+}
+
+/* ---- the table ---- */
+
 /* A sequence has a number from the second time on, until the numbers are used for others. */
 static void numbers(void **state)
 {
+	const u32 places = DEP_SEQUENCES_BUCKETS;
 	u32 id[2][DEP_FOLD_SEQUENCE] = { { 1000 }, { 2000 } }, exit[DEP_FOLD_SEQUENCE] = { 3 };
-	struct dep_sequences_found found;
+	struct dep_sequences_found found, same;
+	u32 other[DEP_FOLD_SEQUENCE] = { 3000 };
 	struct dep_sequences all;
 
 	(void)state;
@@ -160,8 +321,14 @@ static void numbers(void **state)
 	assert_int_equal(found.number[0], 0);
 	assert_int_equal(found.number[1], 1);
 	assert_memory_equal(all.sequence[1].exit, exit, sizeof(exit));
-	/* The same hash, but other exits. */
+	/* The same place in the table, but other exits. */
 	assert_int_equal(dep_sequences_add(&all, id[0], exit, found.hash[1]), 0);
+	do {
+		other[0]++;
+		dep_sequences_find(&all, other, 1, &same);
+	} while (same.hash[0] % places != found.hash[1] % places);
+	assert_int_not_equal(other[0], id[1][0]);
+	assert_int_equal(same.number[0], 0);
 	assert_false(dep_sequences_full(&all, 100));
 	dep_fold_sequences = 2;
 	assert_true(dep_sequences_full(&all, 1));
@@ -178,6 +345,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(counts_are_exact, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(folds_receive_the_same, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(numbers, set_up, tear_down),
 	};
 
