@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "libdep/format/file/budget.h"
 #include "libdep/format/file/error.h"
 #include "walk.h"
 
@@ -250,6 +251,17 @@ static int run_workers(struct crew *c, unsigned int jobs, void *const *selves,
 	return err;
 }
 
+/* @jobs, or as many workers as may have tables in a store of this size. */
+static unsigned int limit_tables(const struct crew *c, unsigned int jobs)
+{
+	u64 most = dep_budget_fold(0) / DEP_SEQUENCES_BYTES;
+
+	if (jobs > most)
+		most = dep_budget_fold(dep_store_input(c->store, jobs * DEP_SEQUENCES_BYTES)) /
+		       DEP_SEQUENCES_BYTES;
+	return jobs < most ? jobs : (unsigned int)most;
+}
+
 static unsigned int count_jobs(const struct crew *c, unsigned int asked)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -261,7 +273,7 @@ static unsigned int count_jobs(const struct crew *c, unsigned int asked)
 		jobs = (unsigned int)c->nunits;
 	if (c->ordered || jobs < 2)
 		return 1;
-	return dep_store_jobs(c->store, c->segs, c->nsegs, jobs);
+	return dep_store_jobs(c->store, c->segs, c->nsegs, limit_tables(c, jobs));
 }
 
 int dep_fold_run(struct dep_store *store, const struct dep_fragments *code,

@@ -28,6 +28,10 @@ struct dep_sequences {
 	u32 n;
 };
 
+/* Size of all of it */
+#define DEP_SEQUENCES_BYTES	(DEP_FOLD_SEQUENCES * sizeof(struct dep_sequence) + \
+				 2 * DEP_SEQUENCES_BUCKETS * sizeof(u32))
+
 #define DEP_SEQUENCES_AT_ONCE	8u
 
 /** struct dep_sequences_found - sequences that were looked up, and their hashes */

@@ -11,6 +11,7 @@
  *	mappings, which forks copy	dep_budget_mappings()
  *	segments while they are read	dep_budget_segments()
  *	a catalog that is changed	dep_budget_catalog()
+ *	tables of a fold's workers	dep_budget_fold()
  */
 #ifndef ADEPT_FORMAT_FILE_BUDGET_H
 #define ADEPT_FORMAT_FILE_BUDGET_H
@@ -48,6 +49,17 @@ static inline u64 dep_budget_segments(u64 input)
 static inline u64 dep_budget_catalog(u64 input)
 {
 	return (64ull << 20) + 4 * input;
+}
+
+/**
+ * dep_budget_fold() - bytes of the tables of all workers of a pass
+ * @input: bytes of the store
+ *
+ * A worker has tables of 12 MiB, whatever the size of the store (fold/sequences.h).
+ */
+static inline u64 dep_budget_fold(u64 input)
+{
+	return (96ull << 20) + 8 * input;
 }
 
 /**

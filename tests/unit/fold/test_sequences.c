@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Sequences of exits that come again and again, against counts of the words as they are written. */
 #include "libdep/fold/sequences.h"
+#include "libdep/format/file/budget.h"
 
 #include "fold_store.h"
 
@@ -299,6 +300,57 @@ static void folds_receive_the_same(void **state)
 	free(p);
 }
 
+static void *count_part(void *self, const struct dep_fragments *code)
+{
+	(void)code;
+	++*(u32 *)self;
+	return self;
+}
+
+static int no_exits(void *part, const u32 *exit, size_t n, u64 next_pc)
+{
+	(void)part;
+	(void)exit;
+	(void)n;
+	(void)next_pc;
+	return 0;
+}
+
+/* Number of workers that a pass with @jobs has, in a store with CHUNKS units. */
+static u32 workers_of(struct fold_store *f, u32 jobs)
+{
+	static const struct dep_fold fold = {
+		.name = "workers", .part = count_part, .segment = take_segment,
+		.exits = no_exits, .join = keep,
+	};
+	const struct dep_fold_options options = { .jobs = jobs };
+	const struct dep_fold *folds[] = { &fold };
+	const u64 before = dep_fold_unit_bytes;
+	u32 n = 0;
+	void *selves[] = { &n };
+	int err;
+
+	dep_fold_unit_bytes = 1;
+	err = dep_fold_run(f->s, f->code, folds, selves, 1, &options, NULL);
+	dep_fold_unit_bytes = before;
+	assert_int_equal(err, 0);
+	return n;
+}
+
+/* The tables of all workers have a budget: that of a small store is not enough for 64. */
+static void workers_of_small_stores(void **state)
+{
+	struct fold_store f;
+
+	(void)state;
+	write_chunks();
+	fold_store_write(&f, chunk, CHUNKS);
+	assert_int_equal(workers_of(&f, 1), 1);
+	assert_int_equal(workers_of(&f, 7), 7);
+	assert_int_equal(workers_of(&f, CHUNKS), dep_budget_fold(0) / DEP_SEQUENCES_BYTES);
+	fold_store_close(&f);
+}
+
 /* ---- the table ---- */
 
 /* A sequence has a number from the second time on, until the numbers are used for others. */
@@ -346,6 +398,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(counts_are_exact, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(folds_receive_the_same, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(workers_of_small_stores, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(numbers, set_up, tear_down),
 	};
 
