@@ -129,7 +129,7 @@ const struct dep_profile *dep_intervals_whole(const struct dep_intervals *iv);
  * dep_intervals_next() - the next interval in which a segment begins
  * @out: valid until the next call
  *
- * Only the rows of one interval are in memory.
+ * In memory are the rows of this interval and those of dep_intervals_whole().
  *
  * Return: 1; 0: there is none left; or a negative errno with dep_error().
  */
