@@ -182,7 +182,7 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	vector_clock predict ring_core loop request control metrics client fdstore rundir \
 	sd_notify policy tracer word_set filter filter_functions filter_executions \
 	filtered_program jit branch_table delta verdict durable access account link budget \
-	descriptor attach_facts fold fold_random intervals sequences contexts callers page \
+	descriptor attach_facts fold fold_random intervals sequences entries contexts callers page \
 	trigger_queue export_samples index
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
@@ -240,6 +240,7 @@ $(B)/tests/test_intervals: $(call unit_obj,test_intervals fold_store stream stre
 			 $(B)/libdep.a
 $(B)/tests/test_sequences: $(call unit_obj,test_sequences fold_store stream stream_frag) \
 			 $(B)/libdep.a
+$(B)/tests/test_entries: $(call unit_obj,test_entries fold_store stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_contexts: $(call unit_obj,test_contexts fold_store stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_callers: $(call unit_obj,test_callers fold_store stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files test_symbols_code \

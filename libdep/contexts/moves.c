@@ -329,7 +329,7 @@ static int entries_sequences(void *part, const u32 *exit, size_t n, u64 next_pc,
 	}
 	for (; i + 1 < n; i++)
 		went_on(e, exit + i);
-	/* 0: not known; it is not the address of a fragment without code. */
+	/* A fragment without code is at address 0; @next_pc is 0 if it is not known. */
 	if (e->leads[exit[n - 1]] && next_pc)
 		add_entry(e, e->m->exit + exit[n - 1], next_pc);
 	return 0;

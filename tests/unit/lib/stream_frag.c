@@ -152,7 +152,8 @@ u32 stream_fragment(struct stream *s, const struct stream_code *code)
 		known |= X86_BIT(X86_RSP);
 	}
 	kind = f->insn[i - 1].kind;
-	add_exit(f, i, known, kind == X86_RET || kind == X86_JMP_IND ? ADEPT_X_INDIRECT :
+	add_exit(f, i, known,
+		 kind == X86_RET || kind == X86_JMP_IND || kind == X86_CALL_IND ? ADEPT_X_INDIRECT :
 		 kind == X86_SYSCALL ? ADEPT_X_SYSCALL : ADEPT_X_DIRECT, pc);
 	s->next_id += f->nexits;
 	describe(s, f, code);
