@@ -235,8 +235,7 @@ static void full_tree(void **state)
 	size_t i;
 
 	(void)state;
-	/* What the last call calls does not follow. */
-	for (i = 0; i < 21; i++)
+	for (i = 0; i < 20; i++)
 		fold_run(&c, RECURSIVE);
 	out = contexts_of(&f, &c, 1, 4096);
 	/* The root, the start of the thread, and 14 of 20 calls. */
@@ -246,7 +245,7 @@ static void full_tree(void **state)
 		assert_int_equal(out->context[i].calls, 1);
 		insns += out->context[i].insns;
 	}
-	assert_int_equal(insns, 21);
+	assert_int_equal(insns, 20);
 	dep_contexts_free(out);
 	fold_store_close(&f);
 }
@@ -286,13 +285,13 @@ static struct dep_context child_of(size_t forks, struct dep_contexts **out)
 	struct fold_store f;
 	size_t i;
 
-	/* 4096 bytes are enough for 32 frames: 5 in the stack now, 10 more behind the forks. */
+	/* 4096 bytes are enough for 32 frames: 5 in the stack now, 7 more behind the forks. */
 	for (i = 0; i < 3; i++)
 		fold_run(&c, RECURSIVE);
 	for (i = 0; i < forks; i++)
 		fold_fork(&c, 1000);
 	fold_fork(&c, FOLD_CHILD);
-	for (i = 0; i < 10; i++)
+	for (i = 0; i < 7; i++)
 		fold_run(&c, RECURSIVE);
 	fold_start(&child);
 	fold_run(&child, OTHER);
@@ -416,8 +415,7 @@ static void stacks_at_positions(void **state)
 static void deep_stack_at_many_positions(void **state)
 {
 	const struct dep_contexts_at_options options = { .memory = 1 << 20 };
-	/* What the last call of a segment calls does not follow. */
-	const u32 depth = (DEEP_SEGMENTS - 1) * (DEEP_CALLS - 1) + DEEP_CALLS / 2;
+	const u32 depth = (DEEP_SEGMENTS - 1) * DEEP_CALLS + DEEP_CALLS / 2;
 	struct fold_chunk c[DEEP_SEGMENTS];
 	struct dep_position at[200];
 	struct dep_call_stacks *out;

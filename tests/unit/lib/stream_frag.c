@@ -154,7 +154,8 @@ u32 stream_fragment(struct stream *s, const struct stream_code *code)
 	kind = f->insn[i - 1].kind;
 	add_exit(f, i, known,
 		 kind == X86_RET || kind == X86_JMP_IND || kind == X86_CALL_IND ? ADEPT_X_INDIRECT :
-		 kind == X86_SYSCALL ? ADEPT_X_SYSCALL : ADEPT_X_DIRECT, pc);
+		 kind == X86_SYSCALL ? ADEPT_X_SYSCALL : ADEPT_X_DIRECT,
+		 kind == X86_CALL ? x86_branch_target(&f->insn[i - 1], f->pc[i - 1]) : pc);
 	s->next_id += f->nexits;
 	describe(s, f, code);
 	return s->nfrags++;
