@@ -317,18 +317,29 @@ static int order_samples(const void *x, const void *y)
 
 static size_t sort_notes(const struct check *c, const struct backtrace_note ***out)
 {
-	size_t n = c->file->used, i;
+	size_t n = c->file->used, used = 0, i;
 
 	if (n > BACKTRACES_NOTES)
 		n = BACKTRACES_NOTES;
 	*out = need(calloc(n + 1, sizeof(**out)));
+	/* Threads can be killed before they write their tid. */
 	for (i = 0; i < n; i++)
-		(*out)[i] = c->file->note + i;
-	qsort(*out, n, sizeof(**out), order_notes);
-	return n;
+		if (c->file->note[i].tid)
+			(*out)[used++] = c->file->note + i;
+	qsort(*out, used, sizeof(**out), order_notes);
+	return used;
 }
 
-/* A full file has no more notes, and a thread that is killed in its handler has none. */
+/* A full file has no more notes, and a thread that is killed has none for its last signal. */
+static void miss(struct check *c, size_t i)
+{
+	bool last = i + 1 == c->nsamples || c->sample[i + 1].thread != c->sample[i].thread;
+
+	if (!last && c->file->used <= BACKTRACES_NOTES)
+		die("a signal in the middle of a thread has no backtrace");
+	c->missing++;
+}
+
 static void match(struct check *c)
 {
 	const struct backtrace_note **note;
@@ -339,15 +350,15 @@ static void match(struct check *c)
 	for (i = 0; i < c->nsamples; i++) {
 		number = i && c->sample[i].thread == c->sample[i - 1].thread ? number + 1 : 0;
 		if (k == n || note[k]->tid != c->sample[i].thread->tid) {
-			c->missing++;
+			miss(c, i);
 			continue;
 		}
-		if (note[k]->number != number)
+		if (note[k]->kind == BACKTRACE_NONE)
+			miss(c, i);
+		else if (note[k]->number != number)
 			die("a signal is missing, in the store or in the backtraces");
-		if (note[k]->kind != BACKTRACE_NONE)
-			c->sample[i].note = note[k];
 		else
-			c->missing++;
+			c->sample[i].note = note[k];
 		k++;
 	}
 	if (k != n)
