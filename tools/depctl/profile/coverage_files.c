@@ -8,13 +8,14 @@
 
 struct line {
 	const char *file;
-	uint32_t line;
-	bool executed;
+	uint32_t line, unit;
+	uint64_t start, end;
 };
 
+/** struct lines - the lines of all files that have code, by file and number */
 struct lines {
 	struct line *line;
-	size_t n, room;
+	size_t n;
 };
 
 static int by_line(const void *pa, const void *pb)
@@ -25,19 +26,18 @@ static int by_line(const void *pa, const void *pb)
 	return d ? d : a->line < b->line ? -1 : a->line > b->line;
 }
 
-/* Was an instruction of [@start, @end) executed? */
-static bool is_executed(const struct merged *m, uint32_t unit, const struct dep_file_line *l)
+/* Was an instruction of the line executed? */
+static bool is_executed(const struct merged *m, const struct line *l)
 {
-	size_t i = merged_at(m, (struct site){ l->start, unit });
+	size_t i = merged_at(m, (struct site){ l->start, l->unit });
 
-	for (; i < m->ninsns && m->insn[i].at.unit == unit && m->insn[i].at.addr < l->end; i++)
+	for (; i < m->ninsns && m->insn[i].at.unit == l->unit && m->insn[i].at.addr < l->end; i++)
 		if (m->insn[i].count)
 			return true;
 	return false;
 }
 
-static int add_unit(struct lines *to, const struct profile_view *v, const struct merged *m,
-		    uint32_t unit)
+static int add_unit(struct lines *to, const struct profile_view *v, uint32_t unit)
 {
 	const struct mapping at = functions_mapping(v->f, unit);
 	const struct dep_file_code *code = functions_code(v->f, unit);
@@ -55,8 +55,8 @@ static int add_unit(struct lines *to, const struct profile_view *v, const struct
 	to->line = more;
 	for (i = 0; i < n; i++)
 		if (l[i].line && l[i].file)
-			to->line[to->n++] = (struct line){ l[i].file, l[i].line,
-							   is_executed(m, unit, &l[i]) };
+			to->line[to->n++] = (struct line){ l[i].file, l[i].line, unit,
+							   l[i].start, l[i].end };
 	return 0;
 }
 
@@ -68,7 +68,7 @@ static const struct row_column columns[] = {
 };
 
 /* Print the file of the lines from @i on; return the index behind them. */
-static size_t put_file(struct query *q, const struct lines *l, size_t i)
+static size_t put_file(struct query *q, const struct merged *m, const struct lines *l, size_t i)
 {
 	const struct line *first = &l->line[i], *at = first;
 	uint64_t lines = 0, executed = 0;
@@ -77,7 +77,7 @@ static size_t put_file(struct query *q, const struct lines *l, size_t i)
 	while (i < l->n && !strcmp(l->line[i].file, first->file)) {
 		at = &l->line[i];
 		for (run = false; i < l->n && !by_line(at, &l->line[i]); i++)
-			run |= l->line[i].executed;
+			run = run || is_executed(m, &l->line[i]);
 		lines++;
 		executed += run;
 	}
@@ -95,21 +95,38 @@ struct row_columns coverage_columns_of_files(void)
 	return ROW_COLUMNS(columns);
 }
 
+int coverage_files_begin(struct query *q)
+{
+	struct lines *l = calloc(1, sizeof(*l));
+	int err = l ? 0 : -ENOMEM;
+	uint32_t unit;
+
+	q->whole = l;
+	for (unit = 0; unit < functions_units(q->v.f) && !err; unit++)
+		err = add_unit(l, &q->v, unit);
+	if (!err && l->n)
+		qsort(l->line, l->n, sizeof(*l->line), by_line);
+	return err;
+}
+
+void coverage_files_end(struct query *q)
+{
+	struct lines *l = q->whole;
+
+	if (l)
+		free(l->line);
+	free(l);
+}
+
 int coverage_files(struct query *q)
 {
-	struct lines l = { 0 };
+	const struct lines *l = q->whole;
 	struct merged m;
-	uint32_t unit;
-	size_t i;
 	int err = merged_make(&m, &q->v, q->p);
+	size_t i;
 
-	for (unit = 0; unit < functions_units(q->v.f) && !err; unit++)
-		err = add_unit(&l, &q->v, &m, unit);
-	if (!err)
-		qsort(l.line, l.n, sizeof(*l.line), by_line);
-	for (i = 0; i < l.n && !err;)
-		i = put_file(q, &l, i);
-	free(l.line);
+	for (i = 0; i < l->n && !err;)
+		i = put_file(q, &m, l, i);
 	merged_free(&m);
 	return err;
 }

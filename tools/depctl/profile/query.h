@@ -103,8 +103,10 @@ size_t query_rows(const struct query *q, size_t n);
 /** annotate() - print the functions that match @pattern with counts; 0, or EXIT_FAILURE */
 int annotate(struct query *q, const char *pattern);
 
-/** coverage_files() - print the rows of source files; 0 or -ENOMEM */
+/** coverage_files() - print the rows of source files; these are the functions of a query_kind */
 int coverage_files(struct query *q);
+int coverage_files_begin(struct query *q);
+void coverage_files_end(struct query *q);
 struct row_columns coverage_columns_of_files(void);
 
 #endif

@@ -164,9 +164,12 @@ static struct row_columns columns_of(const struct query *q)
 
 static int begin(struct query *q)
 {
-	struct whole *w = calloc(1, sizeof(*w));
+	struct whole *w;
 	int err;
 
+	if (q->o.files)
+		return coverage_files_begin(q);
+	w = calloc(1, sizeof(*w));
 	q->whole = w;
 	if (!w)
 		return -ENOMEM;
@@ -178,6 +181,10 @@ static void end(struct query *q)
 {
 	struct whole *w = q->whole;
 
+	if (q->o.files) {
+		coverage_files_end(q);
+		return;
+	}
 	if (w) {
 		blocks_free(&w->b);
 		merged_free(&w->m);
