@@ -106,8 +106,8 @@ check("the report has the instructions below guesses", report["guessed_callers"]
       (report["guessed_callers"], [path(r) for r in outermost]))
 share = 100 * report["guessed_callers"]["instructions"] / report["instructions"]
 text = open("report", encoding="utf-8").read().splitlines()
-check("the report says so", "callers of 1 thread at the attach are guesses, with %.1f%% of the "
-      "instructions below; see depctl query contexts store" % share in text, text[:5])
+check("the report says so", "1 thread ran below callers at the attach that are guesses, for %.1f%% "
+      "of all instructions; see depctl query contexts store" % share in text, text[:5])
 
 events = json.load(open("trace.json", encoding="utf-8"))["traceEvents"]
 guesses = {e["name"] for e in events if e.get("args", {}).get("guess")}

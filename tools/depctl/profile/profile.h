@@ -168,7 +168,10 @@ void loops_free(struct loops *l);
 
 /* ---- guesses.c ---- */
 
-/** struct guesses - threads with callers at an attach that are guesses, and what is below these */
+/**
+ * struct guesses - what was executed in and below callers at an attach that are guesses
+ * @threads: that executed it; they can have been created after the attach
+ */
 struct guesses {
 	uint32_t threads;
 	uint64_t insns;
