@@ -195,11 +195,14 @@ is "permissions are those of other new files" "$(stat -c %a modes)" 640
 (umask 022 && "$DEPCTL" export folded plain.dep -o modes)
 is "permissions of a file that is replaced are kept" "$(stat -c %a modes)" 640
 if [ "$(id -u)" = 0 ]; then
+	chgrp nogroup modes
+	"$DEPCTL" export folded plain.dep -o modes
+	is "so is its group" "$(stat -c '%G %a' modes)" "nogroup 640"
 	chown nobody modes && chmod 666 modes
 	(umask 022 && "$DEPCTL" export folded plain.dep -o modes)
-	is "those of another user's file are not" "$(stat -c '%U %a' modes)" "root 644"
+	is "those of another user's file are not" "$(stat -c '%U %G %a' modes)" "root root 644"
 else
-	skip "another user's file is replaced by root only"
+	skip "only root can replace files of other groups and users"
 fi
 (trap '' XFSZ && ulimit -f 1 && "$DEPCTL" export callgrind plain.dep -o target) 2>err
 is "a file that cannot be written stays as it was" "$? $(sum target)" "1 $total"

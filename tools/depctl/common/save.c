@@ -29,8 +29,21 @@ static mode_t mode_of_new_file(void)
 	return 0666 & ~mask;
 }
 
-/* Make the temporary file next to s->path. */
-static int open_temporary(struct save *s, mode_t mode)
+/*
+ * Give @fd the permissions of a new file, or those of @older and its group.  If the group cannot be
+ * kept, its permissions are not kept either: another group would have them.
+ */
+static int set_mode(int fd, const struct stat *older)
+{
+	mode_t mode = older ? older->st_mode & 0777 : mode_of_new_file();
+
+	if (older && fchown(fd, (uid_t)-1, older->st_gid))
+		mode &= ~(mode_t)070;
+	return fchmod(fd, mode);
+}
+
+/* Make the temporary file next to s->path; @older: NULL, or a file whose permissions are kept. */
+static int open_temporary(struct save *s, const struct stat *older)
 {
 	const char *name = base_name(s->path);
 
@@ -40,14 +53,14 @@ static int open_temporary(struct save *s, mode_t mode)
 		return cannot(s->path);
 	}
 	s->fd = mkostemp(s->temporary, O_CLOEXEC);
-	if (s->fd < 0 || fchmod(s->fd, mode))
+	if (s->fd < 0 || set_mode(s->fd, older))
 		return cannot(s->path);
 	return 0;
 }
 
 int save_begin(struct save *s, const char *path)
 {
-	mode_t mode = mode_of_new_file();
+	const struct stat *older = NULL;
 	struct stat st;
 	int status = 1;
 
@@ -62,7 +75,7 @@ int save_begin(struct save *s, const char *path)
 		s->path = realpath(path, NULL);
 		/* By those of another user's file, that user could read and change the new one. */
 		if (st.st_uid == geteuid())
-			mode = st.st_mode & 0777;
+			older = &st;
 	} else if (!lstat(path, &st)) {
 		warn("cannot write %s: it is a symbolic link to a file that does not exist", path);
 		return 1;
@@ -70,7 +83,7 @@ int save_begin(struct save *s, const char *path)
 		s->path = strdup(path);
 	}
 	if (s->path)
-		status = open_temporary(s, mode);
+		status = open_temporary(s, older);
 	else
 		cannot(path);
 	if (status)

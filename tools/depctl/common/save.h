@@ -12,10 +12,10 @@ struct save {
 /**
  * save_begin() - begin to write the file @path, or standard output if it is NULL
  *
- * Regular files are written under a new name in the same directory.  The permissions of an older
- * file are kept if it belongs to the caller.  Devices and pipes are opened as they are.  A symbolic
- * link must lead to something that exists, which is then replaced; so nobody who can write to the
- * directory chooses by a link where a new file is made.
+ * Regular files are written under a new name in the same directory.  The permissions and the group
+ * of an older file are kept if it belongs to the caller.  Devices and pipes are opened as they are.
+ * A symbolic link must lead to something that exists, which is then replaced; so nobody who can
+ * write to the directory chooses by a link where a new file is made.
  *
  * Return: 0, or 1 after a message.
  */
