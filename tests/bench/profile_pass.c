@@ -2,8 +2,9 @@
 /*
  * Make the profile of a store: profile_pass STORE [TIMES [JOBS]].
  *
- * Prints the processor time in ms of each step, the memory in KiB before and after, and a hash of
- * the rows, which is the same for any number of times and jobs.
+ * Prints the processor time in ms of each step, the most memory in KiB until the third time, from
+ * which on the allocator knows the sizes, and until the last one, and a hash of the rows, which is
+ * the same for any number of times and jobs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,10 @@ static long peak(void)
 		sscanf(line, "VmHWM: %ld kB", &kib);
 	if (f)
 		fclose(f);
+	if (!kib) {
+		fprintf(stderr, "profile_pass: /proc/self/status has no VmHWM\n");
+		exit(1);
+	}
 	return kib;
 }
 
@@ -58,7 +63,7 @@ int main(int argc, char **argv)
 	struct dep_fragments *code;
 	double began = ms(), opened, decoded;
 	int i, times = argc > 2 ? atoi(argv[2]) : 1;
-	long first = 0;
+	long third = 0;
 
 	if (argc < 2)
 		return 2;
@@ -73,15 +78,14 @@ int main(int argc, char **argv)
 	for (i = 0; i < times; i++) {
 		if (dep_profile_make(store, code, &options, &p))
 			fail("profile");
-		/* The allocator knows the sizes from the third time on. */
 		if (i < 3)
-			first = peak();
+			third = peak();
 		if (i + 1 < times)
 			dep_profile_free(p);
 	}
-	printf("open_ms=%.1f decode_ms=%.1f profile_ms=%.1f first_kib=%ld last_kib=%ld insns=%llu "
+	printf("open_ms=%.1f decode_ms=%.1f profile_ms=%.1f third_kib=%ld last_kib=%ld insns=%llu "
 	       "ninsns=%zu nedges=%zu lost=%llu gaps=%llu hash=%016llx\n", opened - began,
-	       decoded - opened, (ms() - decoded) / times, first, peak(),
+	       decoded - opened, (ms() - decoded) / times, third, peak(),
 	       (unsigned long long)p->insns, p->ninsns, p->nedges,
 	       (unsigned long long)p->loss.segments, (unsigned long long)p->loss.gaps, hash_of(p));
 	dep_profile_free(p);
