@@ -78,23 +78,41 @@ reached late
 reached late
 go_on
 over "a call with a time-out that the attach and the detach have met"
-begin late
-reached late
-state $pid >before
-attach $pid
-reached late
-detach || fail "late: $(cat err)"
-grep -q "1 of its threads follow" err && pass "a thread follows when its call returns" ||
-	fail "$(cat err)"
-reached late
-is_native $pid && pass "then the engine is gone" ||
-	fail "the engine is still mapped"
-# The int3 behind the call has left no mapping.
-state $pid >after
-cmp before after && pass "and all of the state is as before" || fail "$(diff before after)"
-good store && pass "the store is good" || fail "the store: $(tail -n 1 verify.out)"
-go_on
-over "and it returns what it must"
+# private_page PID: give it its own copy of the code behind the system call that it is in, as an
+# attach does that is refused then
+private_page() {
+	python3 - "$1" <<-'END'
+		import sys
+		with open("/proc/%s/syscall" % sys.argv[1]) as f:
+		    pc = int(f.read().split()[-1], 16)
+		with open("/proc/%s/mem" % sys.argv[1], "r+b", buffering=0) as f:
+		    byte = (f.seek(pc), f.read(1))[1]
+		    f.seek(pc)
+		    f.write(byte)
+	END
+}
+
+for page in "the file's" "private"; do
+	begin late
+	reached late
+	[ "$page" != private ] || private_page $pid || fail "its memory cannot be written to"
+	state $pid >before
+	attach $pid
+	reached late
+	detach || fail "late: $(cat err)"
+	grep -q "1 of its threads follow" err && pass "a thread follows when its call returns" ||
+		fail "$(cat err)"
+	reached late
+	is_native $pid && pass "then the engine is gone" ||
+		fail "the engine is still mapped"
+	# The int3 behind the call has left no mapping.
+	state $pid >after
+	cmp before after && pass "and all of the state is as before; the page is $page" ||
+		fail "$(diff before after)"
+	good store && pass "the store is good" || fail "the store: $(tail -n 1 verify.out)"
+	go_on
+	over "and it returns what it must"
+done
 
 # The same, but the tracer is killed meanwhile: the thread leaves alone.
 begin late

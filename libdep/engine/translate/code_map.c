@@ -312,10 +312,26 @@ static void restore_caught(u64 pc, u8 *buf, size_t n)
 			buf[boot.caught[i].pc - pc] = (u8)boot.caught[i].byte;
 }
 
-/*
- * Without its private copy the page is the file's again.  A write after mprotect() would split the
- * mapping for good, since mprotect() leaves it accounted for.
- */
+/* Write a byte to code that the program cannot write to. */
+static void write_byte(const struct region *r, u64 pc, u8 byte)
+{
+	u64 start = r->start, size = r->end - r->start;
+
+	/*
+	 * mprotect() leaves a private mapping accounted for as writable.  A page of a mapping would
+	 * stay a mapping of its own.
+	 */
+	if (sys3(__NR_mprotect, start, size, r->prot | K_PROT_WRITE) < 0) {
+		start = pc & ~(u64)(ADEPT_PAGE - 1);
+		size = ADEPT_PAGE;
+		if (sys3(__NR_mprotect, start, size, r->prot | K_PROT_WRITE) < 0)
+			return;
+	}
+	*(volatile u8 *)pc = byte;
+	sys3(__NR_mprotect, start, size, r->prot);
+}
+
+/* Without its private copy the page is the file's again. */
 static void restore_byte(const struct adept_caught_pc *c)
 {
 	u64 page = c->pc & ~(u64)(ADEPT_PAGE - 1);
@@ -331,10 +347,7 @@ static void restore_byte(const struct adept_caught_pc *c)
 	}
 	if (c->of_file && !sys3(__NR_madvise, page, ADEPT_PAGE, K_MADV_DONTNEED))
 		return;
-	if (sys3(__NR_mprotect, page, ADEPT_PAGE, r->prot | K_PROT_WRITE) < 0)
-		return;
-	*(volatile u8 *)c->pc = (u8)c->byte;
-	sys3(__NR_mprotect, page, ADEPT_PAGE, r->prot);
+	write_byte(r, c->pc, (u8)c->byte);
 }
 
 void code_restore_caught(void)
