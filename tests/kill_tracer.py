@@ -4,8 +4,8 @@
 
 kill_tracer.py DEPCTL ROUNDS SEED PROGRAM [ARGUMENT...]; the program ends itself after SIGUSR2.
 
-After that either the process is attached to, or nothing of Adept is left in its mappings, and it
-can be attached to again.
+After that either the process is attached to, or nothing of Adept is left in its mappings, those of
+files are as before, and it can be attached to again.
 
 Prints a line for each round that went wrong, and at the end how often the tracer was killed before
 and after the program's threads were moved.  Exits with 1 if a round went wrong, or if no tracer was
@@ -64,6 +64,12 @@ def remains(pid):
                 line.startswith("5500000") or line.startswith("210000000")]
 
 
+def of_files(pid):
+    """Its mappings of files."""
+    with open("/proc/%d/maps" % pid) as f:
+        return [line for line in f if "/" in line and "adept-session" not in line]
+
+
 def settle(pid, recorder):
     """Wait until recorder and starter have ended, or another tracer has attached to the process.
 
@@ -91,12 +97,17 @@ def attach_again(depctl, pid):
     return None if not d.returncode else "not attached to again: " + d.stderr.decode()
 
 
-def examine(depctl, pid, recorder):
+def examine(depctl, pid, recorder, before):
     """What is wrong with the process after the kill, or None; whether it is attached to."""
     if settle(pid, recorder):
         return None, True
     left = remains(pid)
-    return "remains of the engine: " + left[0] if left else attach_again(depctl, pid), False
+    if left:
+        return "remains of the engine: " + left[0], False
+    changed = set(of_files(pid)) ^ set(before)
+    if changed:
+        return "mappings that are not as before: " + "".join(sorted(changed)), False
+    return attach_again(depctl, pid), False
 
 
 def one_round(depctl, program, delay):
@@ -104,13 +115,14 @@ def one_round(depctl, program, delay):
     shutil.rmtree("killed", ignore_errors=True)
     p = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     p.stdout.readline()
+    before = of_files(p.pid)
     d = subprocess.Popen([depctl, "attach", "-o", "killed", str(p.pid)],
                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     killed = kill_tracer(d, delay)
     mapped, wrong = False, None
     try:
         if killed:
-            wrong, mapped = examine(depctl, p.pid, d)
+            wrong, mapped = examine(depctl, p.pid, d, before)
         p.send_signal(signal.SIGUSR2)
         said = p.communicate(timeout=120)[0].decode()
         d.communicate(timeout=60)
@@ -126,7 +138,7 @@ def main():
     random.seed(seed)
     bad, before, after = 0, 0, 0
     for r in range(rounds):
-        wrong, killed, mapped = one_round(depctl, program, random.random() * LONGEST)
+        wrong, killed, mapped = one_round(depctl, program, random.random() ** 4 * LONGEST)
         if wrong:
             print("round %d with seed %s: %s" % (r, seed, wrong.strip()))
             bad += 1

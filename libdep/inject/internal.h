@@ -196,8 +196,8 @@ void dep_undo_made(const struct dep_remote *r, s64 ret);
 void dep_undo_unmaps(const struct dep_remote *r, u64 start);
 /* List @n mappings that are there, as many as fit; return how many. */
 u64 dep_undo_add(struct dep_undo *u, const struct adept_mapping *map, u64 n);
-/* Before int3 is written to @pc, where @byte is. */
-void dep_undo_catches(struct dep_undo *u, u64 pc, u8 byte);
+/* Before int3 is written to @c->pc. */
+void dep_undo_catches(struct dep_undo *u, const struct adept_caught_pc *c);
 /*
  * Address of @size unused bytes in the vdso's mapping, behind its code; 0: there are none.  They
  * may begin with @nbegin bytes at @begin.

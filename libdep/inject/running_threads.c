@@ -144,33 +144,34 @@ int dep_running_catch(struct dep_attaching *a, struct dep_why *why)
 {
 	const u8 int3 = INT3;
 	struct adept_boot *b = a->boot;
-	bool of_file;
 	u8 byte;
 	int err;
 	u32 i;
 
 	for (i = 0; i < a->n; i++) {
-		if (!a->thread[i].late || is_caught(b, a->thread[i].pc))
+		struct adept_caught_pc c = { .pc = a->thread[i].pc };
+
+		if (!a->thread[i].late || is_caught(b, c.pc))
 			continue;
 		if (b->ncaught == ADEPT_CAUGHT_PCS)
 			return dep_inject_error(why, EAGAIN, "The threads wait in system calls at "
 						"more than %u places.", ADEPT_CAUGHT_PCS);
-		err = is_private(a->proc, a->thread[i].pc) ? 0 : -EPERM;
+		err = is_private(a->proc, c.pc) ? 0 : -EPERM;
 		if (!err)
-			err = dep_memory_read(a->mem, a->thread[i].pc, &byte, 1);
+			err = dep_memory_read(a->mem, c.pc, &byte, 1);
 		if (!err && byte == INT3)
 			err = -EBUSY;
-		of_file = !err && is_of_file(a, a->thread[i].pc);
-		if (!err)
-			dep_undo_catches(&a->started->starter.undo, a->thread[i].pc, byte);
-		if (!err)
-			err = dep_memory_write(a->mem, a->thread[i].pc, &int3, 1);
+		if (!err) {
+			c.byte = byte;
+			c.of_file = is_of_file(a, c.pc);
+			dep_undo_catches(&a->started->starter.undo, &c);
+			err = dep_memory_write(a->mem, c.pc, &int3, 1);
+		}
 		if (err)
 			return dep_inject_error(why, -err, "Thread %d cannot be caught after its "
 						"system call: %s.", a->thread[i].tid,
 						strerror(-err));
-		b->caught[b->ncaught++] = (struct adept_caught_pc){ a->thread[i].pc, byte,
-								    of_file };
+		b->caught[b->ncaught++] = c;
 	}
 	return 0;
 }

@@ -76,7 +76,14 @@ __asm__(".pushsection .rodata\n"
 	"	mov	%r14, %rdi\n"
 	"	and	$-4096, %rdi\n"
 	"	mov	$4096, %esi\n"
-	"	mov	$7, %edx\n"			/* PROT_READ | PROT_WRITE | PROT_EXEC */
+	"	cmpl	$0, 12(%r13)\n"		/* of_file */
+	"	je	8f\n"
+	"	mov	$4, %edx\n"			/* MADV_DONTNEED */
+	"	mov	$28, %eax\n"			/* madvise */
+	"	syscall\n"
+	"	test	%eax, %eax\n"
+	"	jz	4f\n"
+	"8:	mov	$7, %edx\n"			/* PROT_READ | PROT_WRITE | PROT_EXEC */
 	"	mov	$10, %eax\n"			/* mprotect */
 	"	syscall\n"
 	"	test	%eax, %eax\n"
@@ -142,7 +149,9 @@ _Static_assert(sizeof(struct saved) == 152, "dep_stub_list");
 _Static_assert(offsetof(struct dep_undo_list, nmaps) == 8 &&
 	       offsetof(struct dep_undo_list, map) == 16 &&
 	       offsetof(struct dep_undo_list, ncaught) == 144 &&
-	       offsetof(struct dep_undo_list, caught) == 152, "offsets in the stub");
+	       offsetof(struct dep_undo_list, caught) == 152 &&
+	       offsetof(struct adept_caught_pc, byte) == 8 &&
+	       offsetof(struct adept_caught_pc, of_file) == 12, "offsets in the stub");
 
 extern const unsigned char dep_stub[] __attribute__((visibility("hidden")));
 extern const unsigned char dep_stub_guest[] __attribute__((visibility("hidden")));

@@ -83,13 +83,13 @@ void dep_undo_unmaps(const struct dep_remote *r, u64 start)
 	write_maps(r->undo);
 }
 
-void dep_undo_catches(struct dep_undo *u, u64 pc, u8 byte)
+void dep_undo_catches(struct dep_undo *u, const struct adept_caught_pc *c)
 {
 	struct dep_undo_list *l = &u->list;
 
 	if (l->ncaught == ADEPT_CAUGHT_PCS)
 		return;
-	l->caught[l->ncaught++] = (struct adept_caught_pc){ .pc = pc, .byte = byte };
+	l->caught[l->ncaught++] = *c;
 	write_list(u, offsetof(struct dep_undo_list, ncaught),
 		   sizeof(*l) - offsetof(struct dep_undo_list, ncaught));
 }
