@@ -449,7 +449,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(jump_behind_a_return, set_up, fold_tear_down),
 		cmocka_unit_test_setup_teardown(change_of_stacks, set_up, fold_tear_down),
-		cmocka_unit_test_setup_teardown(signal_without_return_address, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(signal_without_return_address, set_up,
+						fold_tear_down),
 		cmocka_unit_test_setup_teardown(signal_behind_a_handler, set_up, fold_tear_down),
 		cmocka_unit_test_setup_teardown(signal_in_longjmp, set_up, fold_tear_down),
 		cmocka_unit_test_setup_teardown(full_tree, set_up, fold_tear_down),
@@ -457,7 +458,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(unrecorded_children, set_up, fold_tear_down),
 		cmocka_unit_test_setup_teardown(segments_not_selected, set_up, fold_tear_down),
 		cmocka_unit_test_setup_teardown(stacks_at_positions, set_up, fold_tear_down),
-		cmocka_unit_test_setup_teardown(deep_stack_at_many_positions, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(deep_stack_at_many_positions, set_up,
+						fold_tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -538,7 +538,8 @@ static void memory_does_not_grow_with_repetition(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(one_record_in_three_segments, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(one_record_in_three_segments, set_up,
+						fold_tear_down),
 		cmocka_unit_test_setup_teardown(killed_inside_a_record, set_up, fold_tear_down),
 		cmocka_unit_test_setup_teardown(partial_at_a_boundary, set_up, fold_tear_down),
 		cmocka_unit_test_setup_teardown(both_exits_to_one_address, set_up, fold_tear_down),

@@ -443,7 +443,8 @@ static void parts_of_a_store(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(segments_count_where_they_begin, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(segments_count_where_they_begin, set_up,
+						fold_tear_down),
 		cmocka_unit_test_setup_teardown(interruptions_count_where_they_are_shown, set_up,
 						fold_tear_down),
 		cmocka_unit_test_setup_teardown(too_many_intervals, set_up, fold_tear_down),

@@ -45,9 +45,9 @@ static void report_left_out(struct source_maker *m)
 	n = name_left_out(m, f, &insns);
 	fclose(f);
 	if (n && names)
-		warn("functions of %s without line numbers, or with names that the profile cannot have, "
-		     "are left out: %s (%llu instructions)", base_name(m->program.path), names,
-		     (unsigned long long)insns);
+		warn("functions of %s without line numbers, or with names that the profile cannot "
+		     "have, are left out: %s (%llu instructions)", base_name(m->program.path),
+		     names, (unsigned long long)insns);
 	free(names);
 }
 

@@ -87,8 +87,8 @@ static void put_guesses(struct report *r)
 	if (!g->threads)
 		return;
 	command = quote_command(4, (char *const *)arg);
-	out_printf(&r->out, "%u thread%s ran below callers at the attach that are guesses, for %.1f%% "
-		   "of all instructions; see ", g->threads, g->threads == 1 ? "" : "s",
+	out_printf(&r->out, "%u thread%s ran below callers at the attach that are guesses, for "
+		   "%.1f%% of all instructions; see ", g->threads, g->threads == 1 ? "" : "s",
 		   per_cent(g->insns, r->v.p->insns));
 	out_plain(&r->out, command ? command : "depctl query contexts");
 	out_text(&r->out, "\n");
