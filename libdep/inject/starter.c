@@ -292,6 +292,19 @@ static int create(struct dep_starter *s, struct dep_remote *guest, struct dep_wh
 	return await(s, (pid_t)guest->event, guest->mem, why);
 }
 
+/*
+ * Are these bytes in the memory of the guest?  If it has executed another program before it was
+ * stopped, the memory that was opened before is another one.
+ */
+static bool guest_has(pid_t guest, u64 at, const void *bytes, size_t n)
+{
+	long word;
+
+	errno = 0;
+	word = ptrace(PTRACE_PEEKTEXT, guest, at, NULL);
+	return !errno && !memcmp(&word, bytes, n);
+}
+
 int dep_starter_make(struct dep_starter *s, pid_t pid, pid_t guest,
 		     const struct user_regs_struct *regs, int mem,
 		     const struct dep_address_space *space, struct dep_why *why)
@@ -300,11 +313,17 @@ int dep_starter_make(struct dep_starter *s, pid_t pid, pid_t guest,
 	int err;
 
 	*s = (struct dep_starter){ .vdso_call = dep_vdso_call(mem, space) };
+	/* The stub begins with a syscall instruction. */
+	if (!s->vdso_call || !guest_has(guest, s->vdso_call, dep_stub, SYSCALL_SIZE))
+		return dep_inject_error(why, EAGAIN, "Process %d has executed another program; "
+					"try again.", pid);
 	err = dep_remote_begin_running(&g, guest, mem, why);
 	if (err)
 		return err;
 	g.regs = *regs;
 	err = make_stub(s, &g, space, why);
+	if (!err && !guest_has(guest, s->code, dep_stub, sizeof(long)))
+		err = cannot(pid, -EAGAIN, why);
 	if (!err)
 		err = create(s, &g, why);
 	if (err && s->page) {
