@@ -233,6 +233,8 @@ static int pass(struct detach *d, struct timespec *begun)
 	if (err)
 		return err;
 	release_settle(d->s);
+	/* After an execve, the threads that have stopped are those of the new program. */
+	err = dep_leaving_check(&d->leaving, &d->why);
 	for (i = 0; i < d->s->n && !err; i++) {
 		struct dep_attach_thread *t = &d->s->thread[i];
 
@@ -367,6 +369,7 @@ static void end(struct detach *d)
 {
 	d->out.mapped |= dep_leaving_unmap(&d->leaving);
 	dep_leaving_end(&d->leaving, true);
+	dep_leaving_free(&d->leaving);
 }
 
 static void move_ready(struct detach *d)
@@ -507,6 +510,7 @@ static void undo(struct detach *d)
 		thread_gone(d, i);
 	}
 	release_all(d->s);
+	dep_leaving_free(&d->leaving);
 }
 
 static int detach(struct detach *d, struct scan *s)
@@ -580,7 +584,7 @@ static int leave(const struct dep_target *target, u32 slot, pid_t pid, bool paus
 	d->pid = pid;
 	d->pause = pause;
 	/*
-	 * -EBUSY: the recorder traces it during an execve, the tracer of an attach or a pause still
+	 * -EBUSY: it is about to execute a program, the tracer of an attach or a pause still
 	 * finishes calls, or the threads have not noticed yet that an earlier tracer has died.
 	 */
 	for (;;) {

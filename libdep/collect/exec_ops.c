@@ -29,6 +29,8 @@ enum dep_exec_outcome dep_exec_poll(struct dep_follow *f, const struct dep_targe
 		return child ? DEP_EXEC_CHILD_FOLLOWED : DEP_EXEC_FOLLOWED;
 	case DEP_FOLLOW_NATIVE:
 		return child ? DEP_EXEC_CHILD_RUNS_NATIVE : DEP_EXEC_RUNS_NATIVE;
+	case DEP_FOLLOW_REFUSED:
+		return DEP_EXEC_REFUSED;
 	default:
 		/* If the process is dead, dep_procs_poll() notices that by its pidfd. */
 		return DEP_EXEC_CANCELLED;
@@ -44,7 +46,8 @@ static enum dep_exec_outcome exec_poll(void *arg, struct dep_session *s, u32 pro
 
 	(void)s;
 	o = dep_exec_poll(&e->follow[proc], e->target, &out, &why);
-	if (e->native && (o == DEP_EXEC_RUNS_NATIVE || o == DEP_EXEC_CHILD_RUNS_NATIVE))
+	if (e->native && (o == DEP_EXEC_RUNS_NATIVE || o == DEP_EXEC_CHILD_RUNS_NATIVE ||
+			  o == DEP_EXEC_REFUSED))
 		e->native(e->arg, out.pid, why.text);
 	return o;
 }

@@ -150,6 +150,25 @@ static int check_traced(struct dep_follow *f, const struct dep_target *t, struct
 	return err == -ESRCH ? 0 : err;
 }
 
+/*
+ * Does the tracer of a detach or of a pause trace the threads of process @pid?  It may have begun
+ * with the slot of the program that the process executed before.
+ */
+static bool is_leaving(const struct dep_target *t, u32 pid)
+{
+	u32 i, n = __atomic_load_n(&t->session->procs_used, __ATOMIC_RELAXED);
+	const struct adept_proc *p;
+
+	for (i = 0; i < n && i < t->layout.nprocs; i++) {
+		p = dep_slot(t, i);
+		if (__atomic_load_n(&p->pid, __ATOMIC_RELAXED) == pid &&
+		    __atomic_load_n(&p->leave_tracer, __ATOMIC_SEQ_CST) &&
+		    !adept_owner_died(&p->leave_tracer))
+			return true;
+	}
+	return false;
+}
+
 int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 slot,
 			  struct dep_why *why)
 {
@@ -169,8 +188,15 @@ int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 
 	err = check_request(f, t, &task, why);
 	if (!err)
 		err = check_image(f, p, &task, why);
-	if (!err && ptrace(PTRACE_SEIZE, f->tid, NULL, PTRACE_O_TRACEEXEC))
+	if (!err && ptrace(PTRACE_SEIZE, f->tid, NULL, PTRACE_O_TRACEEXEC)) {
+		f->blocked = errno == EPERM && is_leaving(t, (u32)f->pid);
 		err = dep_inject_error(why, errno, "Thread %d cannot be traced: %m.", f->tid);
+	}
+	if (f->blocked) {
+		close(f->proc);
+		f->proc = -1;
+		return 0;
+	}
 	if (err) {
 		/* Test before the answer: a natively executed program may end at once. */
 		if (is_dead(f)) {
@@ -303,6 +329,20 @@ static int next_report(const struct dep_follow *f, pid_t *tid, int *sig)
 	return stop;
 }
 
+/* The tracer of a detach had the thread: try again to answer the request. */
+static int begin_again(struct dep_follow *f, const struct dep_target *t, struct dep_injected *out,
+		       struct dep_why *why)
+{
+	int err;
+
+	if (__atomic_load_n(&dep_slot(t, f->slot)->exec_state, __ATOMIC_ACQUIRE) !=
+	    ADEPT_EXEC_REQUEST)
+		return DEP_FOLLOW_CANCELLED;
+	err = dep_follow_exec_begin(f, t, f->slot, why);
+	out->pid = f->pid;
+	return !err ? DEP_FOLLOW_PENDING : err == -ESRCH ? DEP_FOLLOW_DEAD : DEP_FOLLOW_REFUSED;
+}
+
 static int poll_once(struct dep_follow *f, const struct dep_target *t, struct dep_injected *out,
 		     struct dep_why *why)
 {
@@ -312,6 +352,8 @@ static int poll_once(struct dep_follow *f, const struct dep_target *t, struct de
 
 	memset(out, 0, sizeof(*out));
 	out->pid = f->pid;
+	if (f->blocked)
+		return begin_again(f, t, out, why);
 	for (;;) {
 		stop = next_report(f, &tid, &sig);
 		if (stop == DEP_STOP_NONE)

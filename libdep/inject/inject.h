@@ -296,6 +296,7 @@ struct dep_follow {
 	u32 slot, serial;
 	int proc;		/* /proc directory of tid until it is traced, or -1 */
 	bool child;		/* pid is a vfork child of the slot's process and uses its memory */
+	bool blocked;		/* the tracer of a detach traces it: not answered yet */
 	bool letting_go;	/* PTRACE_INTERRUPT has been sent, in order to detach */
 	bool counted;		/* counted in adept_session.following */
 };
@@ -310,6 +311,7 @@ enum dep_follow_event {
 				 */
 	DEP_FOLLOW_CANCELLED,	/* execve failed: the old image continues */
 	DEP_FOLLOW_DEAD,	/* the thread has died, usually with its process */
+	DEP_FOLLOW_REFUSED,	/* ADEPT_EXEC_NATIVE was set: the execve is not followed */
 };
 
 /**
@@ -322,6 +324,9 @@ enum dep_follow_event {
  *
  * The kernel ignores the set-uid bits of a traced program unless the tracer has CAP_SYS_PTRACE. A
  * tracer without it does not follow an image that would get privileges.
+ *
+ * If the tracer of a detach or of a pause has the thread at the moment, the request is answered
+ * later, by dep_follow_exec_poll().
  *
  * While anything is followed, the caller must not wait for "any child": that would consume the
  * stops of traced threads, and deaths that dep_follow_exec_poll() must see.
@@ -354,7 +359,7 @@ u32 dep_follow_exec_lost(const struct dep_target *t, u32 slot);
 
 /**
  * dep_follow_exec_poll() - test for an event; does not wait
- * @out: filled in for DEP_FOLLOW_EXECED and DEP_FOLLOW_NATIVE
+ * @out: filled in for DEP_FOLLOW_EXECED and DEP_FOLLOW_NATIVE; @out->pid for all events
  *
  * Call it after SIGCHLD and after a wakeup. After ADEPT_EXEC_FAILED it stops and detaches the
  * thread, and sets the slot's exec_state to ADEPT_EXEC_NONE. It does not reap a dead child of this

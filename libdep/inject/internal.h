@@ -350,7 +350,8 @@ int dep_make_engine(struct dep_plan *p, const struct dep_target *t, struct adept
  * @p: its process slot
  * @mem: dep_memory_open() of it
  *
- * Return: 0; -EAGAIN: it executes another program; -ENOTSUP: the engine is another version.
+ * Return: 0; -EAGAIN: it executes another program; -ESTALE: it has done so, and has another slot
+ * now; -ENOTSUP: the engine is another version.
  */
 int dep_engine_find(const struct dep_target *t, const struct adept_proc *p, pid_t pid, int mem,
 		    struct adept_boot *boot, struct dep_why *why);

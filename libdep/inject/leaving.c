@@ -62,6 +62,15 @@ static int ask_process(struct dep_leaving *l, struct dep_why *why)
 	return dep_inject_error(why, EBUSY, "Process %d is being detached from already.", l->pid);
 }
 
+/* Whoever follows the execve must be able to trace the thread. */
+static int refuse_exec(const struct adept_proc *p, pid_t pid, struct dep_why *why)
+{
+	if (__atomic_load_n(&p->exec_state, __ATOMIC_SEQ_CST) == ADEPT_EXEC_NONE)
+		return 0;
+	return dep_inject_error(why, EBUSY, "Process %d is about to execute another program; try "
+				"again.", pid);
+}
+
 int dep_leaving_begin(struct dep_leaving *l, const struct dep_target *t, u32 slot, pid_t pid,
 		      int proc, bool pause, struct dep_why *why)
 {
@@ -78,6 +87,9 @@ int dep_leaving_begin(struct dep_leaving *l, const struct dep_target *t, u32 slo
 	if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != ADEPT_SLOT_LIVE ||
 	    p->pid != (u32)pid)
 		return dep_inject_error(why, ESRCH, "Process %d is not recorded any more.", pid);
+	err = refuse_exec(p, pid, why);
+	if (err)
+		return err;
 	l->mem = dep_memory_open(proc);
 	/* EACCES: it is not dumpable now, but may be soon. */
 	if (l->mem < 0)
@@ -112,11 +124,15 @@ void dep_leaving_end(struct dep_leaving *l, bool left)
 	/* Its memory is that of a process which has died meanwhile. */
 	dep_unmapper_free(l);
 	set_state(l, !left ? ADEPT_LEAVE_NONE : l->pause ? ADEPT_LEAVE_PAUSED : ADEPT_LEAVE_LEFT);
-	dep_owner_free(l->owner);
 	close(l->mem);
-	l->owner = NULL;
 	l->mem = -1;
 	wake_collector(l);
+}
+
+void dep_leaving_free(struct dep_leaving *l)
+{
+	dep_owner_free(l->owner);
+	l->owner = NULL;
 }
 
 bool dep_leaving_is_orphan(const struct dep_target *t, u32 slot)
@@ -130,6 +146,16 @@ bool dep_leaving_is_orphan(const struct dep_target *t, u32 slot)
 }
 
 /* ---- before the commit ---- */
+
+int dep_leaving_check(const struct dep_leaving *l, struct dep_why *why)
+{
+	u64 word;
+
+	if (dep_memory_read(l->mem, l->boot.image, &word, sizeof(word)))
+		return dep_inject_error(why, ESTALE, "Process %d has executed another program; try "
+					"again.", l->pid);
+	return refuse_exec(l->slot, l->pid, why);
+}
 
 bool dep_leaving_in_call(const struct dep_leaving *l, u64 pc)
 {

@@ -52,8 +52,9 @@ struct dep_leaver {
  * From now on its threads wait at safe points, until dep_leaving_end().  They go on in the engine
  * if the calling thread dies before dep_leaving_commit().
  *
- * Return: 0; -ESRCH: @slot is not that of a live process @pid; -EBUSY: another caller does the
- * same; or another negative errno.
+ * Return: 0; -ESRCH: @slot is not that of a live process @pid; -ESTALE: the process has executed
+ * another program, and has another slot; -EBUSY: it is about to, or another caller does the same; or
+ * another negative errno.
  */
 int dep_leaving_begin(struct dep_leaving *l, const struct dep_target *t, u32 slot, pid_t pid,
 		      int proc, bool pause, struct dep_why *why);
@@ -61,6 +62,12 @@ int dep_leaving_begin(struct dep_leaving *l, const struct dep_target *t, u32 slo
 /** dep_leaving_is_orphan() - has the tracer died after the end of the recording of this process? */
 bool dep_leaving_is_orphan(const struct dep_target *t, u32 slot);
 
+/**
+ * dep_leaving_check() - is the process still that of dep_leaving_begin()?
+ *
+ * Return: 0; -ESTALE: it has executed another program; -EBUSY: it is about to.
+ */
+int dep_leaving_check(const struct dep_leaving *l, struct dep_why *why);
 /** dep_leaving_in_call() - is a thread with this program counter in a call of the program? */
 bool dep_leaving_in_call(const struct dep_leaving *l, u64 pc);
 /** dep_leaving_outside() - is this program counter outside of the engine's image? */
@@ -131,5 +138,7 @@ void dep_leaving_release(const struct dep_leaving *l, pid_t tid, int sig);
  *	engine, which is possible before the commit only
  */
 void dep_leaving_end(struct dep_leaving *l, bool left);
+/** dep_leaving_free() - behind dep_leaving_end(): the caller traces no thread any more */
+void dep_leaving_free(struct dep_leaving *l);
 
 #endif

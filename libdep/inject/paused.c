@@ -34,6 +34,9 @@ int dep_engine_find(const struct dep_target *t, const struct adept_proc *p, pid_
 	if (boot->image != image)
 		return dep_inject_error(why, EAGAIN, "Process %d begins to execute another "
 					"program; try again.", pid);
+	if (boot->proc != (u64)(p - dep_slot(t, 0)))
+		return dep_inject_error(why, ESTALE, "Process %d has executed another program; try "
+					"again.", pid);
 	if (memcmp(&entry, &t->entry, sizeof(entry)))
 		return dep_inject_error(why, ENOTSUP, "Process %d is recorded by another version "
 					"of Adept, which must do this.", pid);

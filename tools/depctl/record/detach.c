@@ -2,10 +2,14 @@
 /* The end of a recording that began with an attach: detach from all processes of the session. */
 #include <errno.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "tools/depctl/depctl.h"
 #include "record.h"
 #include "slots.h"
+
+#define PAUSE_NS	3000000	/* until the collector has noticed an execve */
+#define PAUSES		1000
 
 void report_detached(pid_t pid, const struct dep_detached *d, bool quiet)
 {
@@ -26,9 +30,9 @@ static void report(const struct record_options *o, pid_t pid, const struct dep_d
 		     "recording without waiting for them", d->late);
 }
 
-/** struct result - what happened to the processes of a session */
+/** struct result - number of processes of a session; @stale: slots of those that have another one */
 struct result {
-	int done, failed, waiting;
+	int done, failed, waiting, stale;
 };
 
 /* Detach from process @pid in slot @i, which is recorded or paused. */
@@ -46,6 +50,9 @@ static void detach(const struct record_launch *l, const struct record_options *o
 		r->failed += d.mapped;
 	} else if (slot_state(l, i) != ADEPT_SLOT_LIVE) {
 		r->done++;
+	} else if (err == -ESTALE) {
+		/* The collector gives its slot back soon. */
+		r->stale++;
 	} else if (err == -EAGAIN && dep_is_paused(&l->target, i)) {
 		r->waiting++;
 	} else if (err != -ESRCH) {
@@ -60,7 +67,7 @@ static void detach_all(const struct record_launch *l, const struct record_option
 {
 	uint32_t i, leave;
 
-	r->done = r->waiting = 0;
+	r->done = r->waiting = r->stale = 0;
 	for (i = 0; i < slots_used(l); i++) {
 		leave = slot_leave(l, i);
 		if (slot_state(l, i) != ADEPT_SLOT_LIVE)
@@ -74,12 +81,19 @@ static void detach_all(const struct record_launch *l, const struct record_option
 
 int record_detach(const struct record_launch *l, const struct record_options *o, bool *waits)
 {
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	struct result r = { 0 };
+	int pauses = 0;
 
 	/* A process can have forked, or executed another program, before it was detached from. */
-	do
+	for (;;) {
 		detach_all(l, o, &r);
-	while (r.done && !r.failed);
+		if (r.failed || (!r.done && (!r.stale || pauses == PAUSES)))
+			break;
+		pauses = r.done ? 0 : pauses + 1;
+		if (pauses)
+			nanosleep(&pause, NULL);
+	}
 	if (r.waiting && !*waits && !o->quiet)
 		warn("waiting for threads of a paused process to return from their system calls; "
 		     "Ctrl-C ends the recording without waiting for them");
