@@ -93,11 +93,62 @@ if recorded_same first.dep; then
 		fi
 	done
 	for jobs in 1 3; do
+		rm -f profile.dep/profile.counts
 		"$DEPCTL" query edges --csv --jobs=$jobs profile.dep >one
+		rm -f profile.dep/profile.counts
 		"$DEPCTL" query edges --csv profile.dep >two
 		if cmp -s one two; then pass "--jobs=$jobs"; else fail "--jobs=$jobs"; fi
 	done
 fi
+
+# ---- kept counters ----
+# questions OPTION...: what depctl answers about profile.dep, each from the same counters
+questions() {
+	local kind
+	for kind in edges calls methods pairs coverage blocks "coverage --files" \
+		"edges --annotate=main" "methods --inclusive" "methods --per=5ms"; do
+		"$DEPCTL" query $kind --json "$@" profile.dep || echo "$kind failed"
+	done
+	"$DEPCTL" report --json "$@" profile.dep
+	[ $# -gt 0 ] || "$DEPCTL" export lcov -o - profile.dep
+}
+part() {
+	cp -a profile.dep/profile.counts kept
+	questions "$@" >with
+	rm -f profile.dep/profile.counts
+	questions "$@" >without
+	[ -e profile.dep/profile.counts ] && echo "$* keeps its counts" >>without
+	cp -a kept profile.dep/profile.counts
+	[ -s with ] && cmp -s with without && pass "the same answers with $*" ||
+		fail "$*: $(diff with without | head -n 3 | tr '\n' '|')"
+}
+rm -f profile.dep/profile.counts
+for i in 1 2 3; do
+	questions >answers.$i
+	[ -e profile.dep/profile.counts ] && pass "answers $i: counters are kept" ||
+		fail "answers $i: no counters are kept"
+done
+grep -q failed answers.1 && fail "$(grep failed answers.1)"
+cmp -s answers.1 answers.2 && cmp -s answers.1 answers.3 && pass "the same answers again" ||
+	fail "other answers: $(diff answers.1 answers.2 | head -n 3 | tr '\n' '|')"
+part --process=1
+part --thread="$("$DEPCTL" ls --json profile.dep | grep -o '"tid":[0-9]*' | head -n 1 |
+	cut -d : -f 2)"
+part --from=1ms
+part --to=24h
+"$DEPCTL" verify -q profile.dep >out 2>&1 && pass "verify with kept counters" ||
+	fail "verify with kept counters: $(tail -n 1 out)"
+"$DEPCTL" verify -q --rebuild profile.dep >out 2>&1 && [ ! -e profile.dep/profile.counts ] &&
+	pass "verify --rebuild removes them" || fail "verify --rebuild: $(ls profile.dep)"
+# A segment that was damaged since is noticed.
+rm -rf damaged.dep
+cp -r profile.dep damaged.dep
+"$DEPCTL" query edges --csv damaged.dep >out
+[ -e damaged.dep/profile.counts ] && pass "counters of the copy" || fail "no counters of the copy"
+half=$(($(stat -c %s damaged.dep/segments.000) / 2))
+dd if=/dev/zero of=damaged.dep/segments.000 bs=$half seek=1 count=1 conv=notrunc status=none
+"$DEPCTL" query edges --csv damaged.dep >out 2>err &&
+	fail "damage is not noticed with kept counters" || pass "damage is noticed"
 
 # ---- selections ----
 main=$("$DEPCTL" ls --json profile.dep | grep -o '"tid":[0-9]*' | head -n 1 | cut -d : -f 2)

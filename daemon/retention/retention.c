@@ -26,6 +26,8 @@
 
 #define MANIFEST	"manifest.json"
 #define LOG		"fragments"
+#define INDEX		"segments.index"
+#define COUNTS		"profile.counts"
 #define OLD_TMP		MANIFEST ".tmp"		/* temporary manifest of store format 3 */
 #define OPEN_DIR	(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
@@ -78,20 +80,28 @@ static bool is_window(const char *name)
 	return n >= 3 && n <= 10 && !name[n];
 }
 
-/* True for a manifest that a killed writer left under dep_write_whole()'s temporary name. */
+/* True for a file that a killed writer left under dep_write_parts()'s temporary name. */
 static bool is_temporary(const char *name)
 {
-	const size_t n = strlen(MANIFEST DEP_TMP_SUFFIX);
+	static const char *const prefix[] = {
+		MANIFEST DEP_TMP_SUFFIX, INDEX DEP_TMP_SUFFIX, COUNTS DEP_TMP_SUFFIX,
+	};
+	size_t i, n;
 
-	return !strncmp(name, MANIFEST DEP_TMP_SUFFIX, n) &&
-	       strspn(name + n, "0123456789abcdef") == 16 && !name[n + 16];
+	for (i = 0; i < sizeof(prefix) / sizeof(prefix[0]); i++) {
+		n = strlen(prefix[i]);
+		if (!strncmp(name, prefix[i], n) &&
+		    strspn(name + n, "0123456789abcdef") == 16 && !name[n + 16])
+			return true;
+	}
+	return false;
 }
 
 static bool is_ours(const char *name)
 {
 	static const char *const names[] = {
 		MANIFEST, OLD_TMP, LOG, "catalog.db", "catalog.db-journal",
-		"catalog.db-wal", "catalog.db-shm", "segments.index", LIVE_REPORT,
+		"catalog.db-wal", "catalog.db-shm", INDEX, COUNTS, LIVE_REPORT,
 	};
 	size_t i;
 

@@ -88,6 +88,16 @@ struct dep_profile {
  */
 int dep_profile_make(struct dep_store *store, const struct dep_fragments *code,
 		     const struct dep_fold_options *options, struct dep_profile **out);
+
+/**
+ * dep_profile_make_kept() - the same, and quick if it was done before
+ *
+ * The counters of a whole recording that has ended are kept in the file profile.counts of the
+ * store, if it belongs to the caller.  They are read again if nothing has changed since.  If
+ * @options select a part, nothing is kept, and nothing is read.
+ */
+int dep_profile_make_kept(struct dep_store *store, const struct dep_fragments *code,
+			  const struct dep_fold_options *options, struct dep_profile **out);
 void dep_profile_free(struct dep_profile *p);
 
 /* ---- profiles of intervals of time ---- */

@@ -6,12 +6,14 @@
 #include "rows.h"
 
 /**
- * struct dep_pass - begin with zeros, or with the intervals of @all set
+ * struct dep_pass - begin with zeros, or with the intervals of @all set, or with @keep
+ * @keep: take the counters that the store has, if any, or else keep them there
  * @counted: all counters
  * @rows: what rows are made with; it has none left
  * @profile: the profile of all intervals together, owned by the pass
  */
 struct dep_pass {
+	bool keep;
 	struct dep_counts_all all;
 	struct dep_counted counted;
 	struct dep_rows rows;

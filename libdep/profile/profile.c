@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Make a profile: one pass, then its rows. */
+/* Make a profile: one pass, or the counters that the store keeps, then its rows. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "libdep/format/file/budget.h"
 #include "libdep/format/file/error.h"
 #include "libdep/format/read/store.h"
+#include "kept.h"
 #include "pass.h"
 
 int dep_profile_check(struct dep_store *store, u64 bytes)
@@ -66,23 +67,56 @@ static void fill(struct dep_pass *pass, struct dep_profile *p)
 	all->threads.row = all->times.row = NULL;
 }
 
+/* Read all segments and add up. */
+static int fold(struct dep_pass *pass, struct dep_store *store, const struct dep_fragments *code,
+		const struct dep_fold_options *options)
+{
+	const struct dep_fold *fold = &dep_count_fold;
+	void *self = &pass->all;
+	int err = dep_fold_run(store, code, &fold, &self, 1, options, &pass->profile->loss);
+
+	if (!err)
+		err = dep_counts_settle(&pass->all, store);
+	return err ? err : dep_counted_take(&pass->counted, &pass->all);
+}
+
+/* Take the counters that are kept in the store, or count, and keep them. */
+static int fold_or_read(struct dep_pass *pass, struct dep_store *store,
+			const struct dep_fragments *code, const struct dep_fold_options *options)
+{
+	struct dep_kept_key key;
+	struct dep_kept_counts k;
+	bool keep = dep_kept_key(&key, store, code, options);
+	int err;
+
+	if (keep && dep_kept_read(&k, store, code, &key)) {
+		pass->counted = k.counted;
+		pass->all.threads = k.threads;
+		pass->all.times = k.times;
+		pass->profile->loss.gaps = k.gaps;
+		return 0;
+	}
+	err = fold(pass, store, code, options);
+	if (err || !keep || pass->profile->loss.segments)
+		return err;
+	k = (struct dep_kept_counts){ pass->counted, pass->all.threads, pass->all.times,
+			       pass->profile->loss.gaps };
+	dep_kept_write(&k, store, code, &key);
+	return 0;
+}
+
 int dep_pass_run(struct dep_pass *pass, struct dep_store *store, const struct dep_fragments *code,
 		 const struct dep_fold_options *options)
 {
-	const struct dep_fold *fold = &dep_count_fold;
 	struct dep_profile *p = calloc(1, sizeof(*p));
-	void *self = &pass->all;
 	int err = p ? 0 : dep_fail(-ENOMEM, "profile");
 
 	pass->profile = p;
 	pass->all.threads.may_move = DEP_TABLE_MOVES;
 	pass->rows = (struct dep_rows){ .store = store, .code = code, .counts = &pass->counted };
 	if (!err)
-		err = dep_fold_run(store, code, &fold, &self, 1, options, &p->loss);
-	if (!err)
-		err = dep_counts_settle(&pass->all, store);
-	if (!err)
-		err = dep_counted_take(&pass->counted, &pass->all);
+		err = pass->keep ? fold_or_read(pass, store, code, options) :
+				   fold(pass, store, code, options);
 	if (!err)
 		err = dep_images_make(&pass->rows.images, store);
 	if (!err)
@@ -102,10 +136,10 @@ void dep_pass_free(struct dep_pass *pass)
 	dep_profile_free(pass->profile);
 }
 
-int dep_profile_make(struct dep_store *store, const struct dep_fragments *code,
-		     const struct dep_fold_options *options, struct dep_profile **out)
+static int make(struct dep_store *store, const struct dep_fragments *code,
+		const struct dep_fold_options *options, bool keep, struct dep_profile **out)
 {
-	struct dep_pass pass = { 0 };
+	struct dep_pass pass = { .keep = keep };
 	int err = dep_pass_run(&pass, store, code, options);
 
 	if (!err) {
@@ -114,6 +148,18 @@ int dep_profile_make(struct dep_store *store, const struct dep_fragments *code,
 	}
 	dep_pass_free(&pass);
 	return err;
+}
+
+int dep_profile_make(struct dep_store *store, const struct dep_fragments *code,
+		     const struct dep_fold_options *options, struct dep_profile **out)
+{
+	return make(store, code, options, false, out);
+}
+
+int dep_profile_make_kept(struct dep_store *store, const struct dep_fragments *code,
+			  const struct dep_fold_options *options, struct dep_profile **out)
+{
+	return make(store, code, options, true, out);
 }
 
 void dep_profile_free(struct dep_profile *p)

@@ -28,13 +28,13 @@ static bool has_ended(const struct dep_store *s)
 	return s->fmt.version != DEP_FORMAT_OLD && s->model.ended && s->model.file_size;
 }
 
-static bool files_match(const struct dep_store *s)
+bool dep_seg_files_final(const struct dep_store *s)
 {
 	const struct dep_wire_end *end = &s->model.end;
 	struct stat st;
 	u32 i;
 
-	if ((u64)end->first_file + end->files != s->nfds)
+	if (!has_ended(s) || (u64)end->first_file + end->files != s->nfds)
 		return false;
 	for (i = 0; i < end->files; i++)
 		if (s->fds[end->first_file + i] < 0 ||
@@ -141,7 +141,7 @@ int dep_seg_index_read(struct dep_store *s)
 	struct stat st;
 	int fd, ret = 0;
 
-	if (!has_ended(s) || !files_match(s))
+	if (!dep_seg_files_final(s))
 		return 0;
 	fd = dep_open_read(s->dirfd, DEP_INDEX_NAME);
 	if (fd < 0)
@@ -180,7 +180,7 @@ int dep_seg_index_write(struct dep_store *s)
 
 	if (s->segs.mapped)
 		return 0;
-	if (!has_ended(s) || !files_match(s) || s->segs.torn || s->segs.n < dep_seg_index_min ||
+	if (!dep_seg_files_final(s) || s->segs.torn || s->segs.n < dep_seg_index_min ||
 	    !s->segs.n) {
 		if (unlinkat(s->dirfd, DEP_INDEX_NAME, 0) && errno != ENOENT)
 			return dep_fail(-errno, "cannot remove %s", DEP_INDEX_NAME);

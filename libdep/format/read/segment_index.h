@@ -35,6 +35,9 @@ struct dep_wire_index {
 /* Stores with fewer segments have no index: reading their headers is fast. */
 extern size_t dep_seg_index_min;
 
+/** dep_seg_files_final() - has the recording ended, and have the files the sizes of its end? */
+bool dep_seg_files_final(const struct dep_store *s);
+
 /** dep_seg_index_read() - set @s->segs from the index; 1, 0 if there is none, or -ENOMEM */
 int dep_seg_index_read(struct dep_store *s);
 

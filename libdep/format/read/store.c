@@ -436,7 +436,22 @@ int dep_store_finish(const char *dir, bool keep_others)
 	return err ? err : e;
 }
 
+/* Counters that are kept for profiles are made again when they are needed. */
+static int remove_counts(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return dep_fail(-errno, "cannot open %s", dir);
+	if (unlinkat(fd, DEP_COUNTS_NAME, 0) && errno != ENOENT)
+		err = dep_fail(-errno, "cannot remove %s", DEP_COUNTS_NAME);
+	close(fd);
+	return err;
+}
+
 int dep_store_rebuild(const char *dir)
 {
-	return dep_store_finish(dir, true);
+	int err = dep_store_finish(dir, true);
+
+	return err ? err : remove_counts(dir);
 }

@@ -45,7 +45,7 @@ int load_profiles(struct loaded *l, const char *path, unsigned int needs, unsign
 	int ret = dep_code_make(l->store, &l->code);
 
 	if (!ret && needs & LOAD_PROFILE)
-		ret = dep_profile_make(l->store, l->code, &fold, &l->profile);
+		ret = dep_profile_make_kept(l->store, l->code, &fold, &l->profile);
 	if (!ret && needs & LOAD_CONTEXTS)
 		ret = dep_contexts_make(l->store, l->code, &options, &l->contexts);
 	if (!ret)

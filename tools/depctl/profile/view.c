@@ -78,7 +78,7 @@ static int count(struct profile_view *v)
 		err = dep_intervals_make(v->store, v->code, &v->fold, v->o->per_ns, &v->intervals);
 		v->p = err ? NULL : dep_intervals_whole(v->intervals);
 	} else {
-		err = dep_profile_make(v->store, v->code, &v->fold, &v->own);
+		err = dep_profile_make_kept(v->store, v->code, &v->fold, &v->own);
 		v->p = v->own;
 	}
 	return err;
