@@ -350,7 +350,7 @@ static void changed_stores(void **state)
 	end(&k);
 }
 
-/* Whoever removes the store while it is read finds no file left behind. */
+/* If the store is removed while it is read, no file is left behind. */
 static void removed_store(void **state)
 {
 	struct kept_store k;
