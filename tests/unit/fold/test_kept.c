@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Counters that a store keeps: the same rows as without them, and none from a file that is wrong. */
+/* Counters that a store keeps: the rows are the same, and a file that does not fit is not used. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
