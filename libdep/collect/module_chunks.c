@@ -147,6 +147,8 @@ static enum outlook describe(struct dep_collector *c, u32 slot, const struct dep
 	k->fs_base = f->head.fs_base;
 	k->fill = k->tail_at = f->end;
 	/* A thread's first chunk begins with events and continues no earlier record. */
+	if (!f->seq && f->head.valid)
+		k->gs_base = f->head.words[ADEPT_GS_GSBASE];
 	if (f->seq && dep_chunk_end(c->cuts, &f->head, &b, &x)) {
 		k->head = x.head;
 		k->gs_base = x.gs_base;

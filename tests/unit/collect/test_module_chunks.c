@@ -168,6 +168,7 @@ static struct dep_crossing crossing(bool valid)
 
 	for (i = 0; i < 16; i++)
 		x.regs[i] = 100 + i;
+	x.words[ADEPT_GS_GSBASE] = 200;
 	return x;
 }
 
@@ -252,6 +253,9 @@ static void test_known(void **state)
 	assert_int_equal(nput, 2);
 	assert_int_equal(put[1].seq, 1);
 	assert_int_equal(put[1].regs[0], 100);
+	/* The first chunk begins with events, but its thread may have inherited a gs base. */
+	assert_int_equal(put[0].gs_base, 200);
+	assert_int_equal(put[1].gs_base, 200);
 	assert_int_equal(put[1].dropped_chunks, 0);
 	assert_int_equal(ngiven, 2);
 	assert_int_equal(nnotes, 0);
