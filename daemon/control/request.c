@@ -397,9 +397,6 @@ static int check_record(struct parse *p)
 {
 	const struct request *r = p->r;
 
-	if (r->attach && r->transport == REQUEST_KMOD)
-		return refuse(p, -EINVAL, "attach needs rings in shared memory: the transport kmod "
-			      "is not allowed with it");
 	if (r->flags & ADEPT_S_NO_RECORD &&
 	    (r->store || r->max_size ||
 	     r->flags & (ADEPT_S_NULL | ADEPT_S_KEEP_TRANSLATIONS | ADEPT_S_LOG_ALL)))

@@ -175,8 +175,7 @@ static int record(void *arg, const struct peer *peer, const struct request *r, u
 		.last_on_disk = r->last_on_disk,
 		.triggers = &r->triggers, .snapshots = r->snapshots, .keep_if = r->keep_if,
 		.level = r->level, .aslr = r->aslr, .attach = r->attach,
-		/* The module's rings were never tested with an attach. */
-		.transport = r->attach ? REQUEST_SHM : r->transport,
+		.transport = r->transport,
 		.shared = r->shared, .group = r->group,
 	};
 	struct dep_why reason = { "" };

@@ -81,9 +81,6 @@ int dep_leaving_begin(struct dep_leaving *l, const struct dep_target *t, u32 slo
 	if (pause && dep_slot_domain(t, slot))
 		return dep_inject_error(why, ENOTSUP, "Process %d has given up rights since it was "
 					"started, and cannot be paused.", pid);
-	if (t->layout.flags & ADEPT_S_MODULE)
-		return dep_inject_error(why, ENOTSUP, "Process %d is recorded by the kernel "
-					"module, and cannot be detached from.", pid);
 	if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != ADEPT_SLOT_LIVE ||
 	    p->pid != (u32)pid)
 		return dep_inject_error(why, ESRCH, "Process %d is not recorded any more.", pid);

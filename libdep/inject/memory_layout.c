@@ -519,6 +519,8 @@ int dep_plan_rings(struct dep_plan *p, const struct dep_target *t, int remote_fd
 
 	if (is_error(ret))
 		return map_failed(p, (int)ret, "the kernel module's rings", why);
+	/* They replace a part of the session's mapping, and have none of its settings. */
+	keep_from_children(p, at, t->layout.file_size - t->layout.ring_off);
 	keep_out_of_cores(p, at, t->layout.file_size - t->layout.ring_off);
 	return 0;
 }

@@ -209,7 +209,7 @@ _depctl()
 		return
 		;;
 	attach) options="--output --for --last --last-on-disk --on-call= --on-slow= --on-perf= --snapshots= --burst
-		--children --background --alone --socket --quiet --dry --json --help" ;;
+		--children --transport= --background --alone --socket --quiet --dry --json --help" ;;
 	detach) options="--session --socket --quiet --help" ;;
 	pause | resume) options="--socket --quiet --help" ;;
 	snapshot) options="--output --session --socket --quiet --help" ;;

@@ -98,7 +98,11 @@ void ring_next_chunk(struct tls *t, const struct adept_position *tail,
 		     const struct adept_position *head, u32 have);
 /** ring_event() - append an event at a record boundary */
 void ring_event(struct tls *t, u32 id, const void *payload, u32 size);
-/** ring_close_chunks() - make all rings inaccessible again: each chunk takes two mappings */
+/**
+ * ring_close_chunks() - make all rings inaccessible again: each chunk takes two mappings
+ *
+ * Those of the kernel module stay accessible.
+ */
 void ring_close_chunks(void);
 
 /** ring_record_context() - append ADEPT_EV_CONTEXT: execution continues at @pc with t->regs */

@@ -605,6 +605,9 @@ void ring_close_chunks(void)
 {
 	const struct adept_session *l = layout();
 
+	/* The module's rings are one mapping, which module_begin() does not make accessible. */
+	if (l->flags & ADEPT_S_MODULE)
+		return;
 	sys3(__NR_mprotect, boot.session + l->ring_off, l->file_size - l->ring_off, K_PROT_NONE);
 }
 

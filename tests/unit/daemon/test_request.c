@@ -144,9 +144,11 @@ static void test_attach(void **state)
 	refused(-EINVAL, "either the field session or", "{\"v\":1,\"op\":\"open\"}");
 	refused(-EINVAL, "either the field session or",
 		"{\"v\":1,\"op\":\"open\",\"session\":7,\"pid\":7}");
-	refused(-EINVAL, "attach needs rings in shared memory",
-		"{\"v\":1,\"op\":\"record\",\"argv\":[\"a\"],\"cwd\":\"/\",\"store\":\"/x\","
-		"\"attach\":true,\"options\":{\"transport\":\"kmod\"}}");
+	good("{\"v\":1,\"op\":\"record\",\"argv\":[\"a\"],\"cwd\":\"/\",\"store\":\"/x\","
+	     "\"attach\":true,\"options\":{\"transport\":\"kmod\"}}");
+	assert_true(r.attach);
+	assert_int_equal(r.transport, REQUEST_KMOD);
+	request_free(&r);
 	refused(-EINVAL, "stop_ns must be", "{\"v\":1,\"op\":\"launched\",\"session\":1,\"pid\":7,"
 		"\"stop_ns\":-1}");
 }

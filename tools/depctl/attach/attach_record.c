@@ -48,8 +48,6 @@ int attach_record(struct record_options *o, pid_t pid)
 	int ret;
 
 	o->pid = pid;
-	/* The module's rings were never tested with an attach. */
-	o->transport = TRANSPORT_SHM;
 	ret = read_command(o, pid);
 	if (ret) {
 		warn("the command line of process %d cannot be read: %s", pid, strerror(-ret));

@@ -16,6 +16,7 @@
 enum {
 	OPT_DRY = OPT_JSON + 1, OPT_FOR, OPT_LAST, OPT_BURST, OPT_ALONE, OPT_DEPD, OPT_BACKGROUND,
 	OPT_CHILDREN, OPT_ON_CALL, OPT_ON_SLOW, OPT_ON_PERF, OPT_SNAPSHOTS, OPT_LAST_ON_DISK,
+	OPT_TRANSPORT,
 };
 
 struct attach {
@@ -46,6 +47,8 @@ static const struct argp_option options[] = {
 	  "for the time OFF, and so on; such as 100ms/2s", 1 },
 	{ "children", OPT_CHILDREN, "yes|no", 0, "Record the processes that it creates from now "
 	  "on, too (default), or run them natively", 1 },
+	{ "transport", OPT_TRANSPORT, "HOW", 0, "Use rings of the kernel module (kmod), rings in "
+	  "shared memory (shm), or auto (default): kmod if /dev/adept can be used", 1 },
 	{ "background", OPT_BACKGROUND, NULL, 0, "Return when depd records the process, and print "
 	  "session and store; `depctl detach' ends the recording", 1 },
 	{ "alone", OPT_ALONE, NULL, 0, "Do not use depd, even if it runs", 1 },
@@ -64,9 +67,10 @@ static void check_options(struct attach *a, struct argp_state *state)
 	if (a->json && !a->dry)
 		argp_error(state, "--json needs --dry");
 	if (a->dry && (o->dir || o->for_ns || o->quiet || o->background || o->alone || o->socket ||
-		       o->last_bytes || o->burst || o->flags))
+		       o->last_bytes || o->burst || o->transport || o->flags))
 		argp_error(state, "--dry records nothing: it excludes -o, --for, --last, --burst, "
-			   "-q, --background, --alone, --socket and --children=no");
+			   "-q, --background, --alone, --socket, --transport and "
+			   "--children=no");
 	if (o->background && (o->for_ns || o->alone || o->burst))
 		argp_error(state, "--background needs depd, which does not detach: it excludes "
 			   "--for, --burst and --alone");
@@ -113,6 +117,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_SNAPSHOTS:
 		a->record.snapshots = (uint32_t)parse_number(state, "--snapshots", arg, 1, 1000000);
+		break;
+	case OPT_TRANSPORT:
+		transport_parse(&a->record, arg, state);
 		break;
 	case OPT_BACKGROUND:
 		a->record.background = true;

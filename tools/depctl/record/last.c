@@ -59,4 +59,8 @@ void last_check(struct record_options *o, struct argp_state *state)
 		argp_error(state, "--last keeps records in memory: %s is more than this machine "
 			   "has (%s); see --last-on-disk", human_size(o->last_bytes, a),
 			   human_size(most, b));
+	if (o->transport == TRANSPORT_KMOD)
+		argp_error(state, "--last keeps the records of shared memory: it excludes "
+			   "--transport=kmod");
+	o->transport = TRANSPORT_SHM;
 }

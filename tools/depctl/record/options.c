@@ -124,8 +124,6 @@ static void check_options(struct record_options *o, struct argp_state *state)
 			   "--no-record");
 	last_check(o, state);
 	triggers_check(o, state);
-	if (o->last_bytes)
-		o->transport = TRANSPORT_SHM;
 	if (o->keep_if && (o->races || o->flags & ADEPT_S_NO_RECORD))
 		argp_error(state, "--keep-if is for a store that nothing else needs: it excludes "
 			   "--races and --no-record");
@@ -141,6 +139,18 @@ void children_parse(struct record_options *o, const char *arg, struct argp_state
 		o->flags &= ~ADEPT_S_NO_CHILDREN;
 	else
 		argp_error(state, "--children must be yes or no, not '%s'", arg);
+}
+
+void transport_parse(struct record_options *o, const char *arg, struct argp_state *state)
+{
+	if (!strcmp(arg, "auto"))
+		o->transport = TRANSPORT_AUTO;
+	else if (!strcmp(arg, "kmod"))
+		o->transport = TRANSPORT_KMOD;
+	else if (!strcmp(arg, "shm"))
+		o->transport = TRANSPORT_SHM;
+	else
+		argp_error(state, "--transport must be auto, kmod or shm, not '%s'", arg);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -198,14 +208,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--on-full must be wait or drop, not '%s'", arg);
 		break;
 	case OPT_TRANSPORT:
-		if (!strcmp(arg, "auto"))
-			o->transport = TRANSPORT_AUTO;
-		else if (!strcmp(arg, "kmod"))
-			o->transport = TRANSPORT_KMOD;
-		else if (!strcmp(arg, "shm"))
-			o->transport = TRANSPORT_SHM;
-		else
-			argp_error(state, "--transport must be auto, kmod or shm, not '%s'", arg);
+		transport_parse(o, arg, state);
 		break;
 	case OPT_NULL:
 		o->flags |= ADEPT_S_NULL;

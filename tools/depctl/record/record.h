@@ -73,9 +73,16 @@ gid_t share_group(const char *arg, struct argp_state *state);
 /** children_parse() - parse the argument of --children; exits with a usage error if it is wrong */
 void children_parse(struct record_options *o, const char *arg, struct argp_state *state);
 
+/** transport_parse() - parse the argument of --transport; exits with a usage error if wrong */
+void transport_parse(struct record_options *o, const char *arg, struct argp_state *state);
+
 /** last_parse() - parse the argument of --last; exits with a usage error if it is wrong */
 void last_parse(struct record_options *o, const char *arg, struct argp_state *state);
-/** last_check() - when all options are known: exit with a usage error if --last cannot be done */
+/**
+ * last_check() - when all options are known: exit with a usage error if --last cannot be done
+ *
+ * With --last, rings are in shared memory.
+ */
 void last_check(struct record_options *o, struct argp_state *state);
 
 /* ---- triggers.c, perf_events.c ---- */
