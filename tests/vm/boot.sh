@@ -64,7 +64,7 @@ if [ -n "${recording:-}" ]; then
 	}
 	cp "$build"/{depctl,step_oracle,refcmp} "$root/usr/bin"
 	[[ $run != *t_policy:* ]] || cp "$build/tests/policy_vm" "$root/usr/bin"
-	[[ $run != *t_charged:* ]] || cp "$build/depd" "$root/usr/bin"
+	[[ ! $run =~ t_(charged|attach): ]] || cp "$build/depd" "$root/usr/bin"
 	for f in gzip bzip2 xz pigz perl mawk sqlite3; do
 		cp -L "$(command -v $f)" "$root/usr/bin"
 	done
