@@ -152,7 +152,7 @@ static pid_t fork_away(void)
 static int become_depctl(const char *depctl, const struct depd *d, const struct options *o)
 {
 	char socket[sizeof(d->rundir) + 16], pid[16];
-	const char *argv[13 + 2 * OPTIONS_TRIGGERS] = { "depctl", "attach", "--socket", socket };
+	const char *argv[15 + 2 * OPTIONS_TRIGGERS] = { "depctl", "attach", "--socket", socket };
 	unsigned int i, n = 4;
 
 	snprintf(socket, sizeof(socket), "%s/depd.sock", d->rundir);
@@ -164,6 +164,10 @@ static int become_depctl(const char *depctl, const struct depd *d, const struct 
 	if (o->children) {
 		argv[n++] = "--children";
 		argv[n++] = o->children;
+	}
+	if (o->transport) {
+		argv[n++] = "--transport";
+		argv[n++] = o->transport;
 	}
 	if (o->last) {
 		argv[n++] = "--last";

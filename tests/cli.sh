@@ -164,6 +164,11 @@ expect 2 "" "json needs --dry" "$depctl" attach --json 1
 expect 2 "" "excludes -o" "$depctl" attach --dry -o x 1
 expect 2 "" "for must be a number" "$depctl" attach --for 0 1
 expect 2 "" "PID must be a number" "$depctl" attach --dry x
+expect 2 "" "auto, kmod or shm" "$depctl" attach --transport=pigeon 1
+expect 2 "" "excludes .*--transport" "$depctl" attach --dry --transport=shm 1
+expect 2 "" "last.*excludes --transport=kmod" "$depctl" attach --last=64M --transport=kmod 1
+expect 2 "" "transport needs --attach" "${depctl%depctl}depd" --transport=shm
+expect 2 "" "auto, kmod or shm" "${depctl%depctl}depd" --attach=1 --transport=pigeon
 expect 2 "" "which process" "$depctl" detach
 expect 2 "" "only one PID" "$depctl" detach 1 2
 expect 1 "" "There is no process" "$depctl" detach 99999999
@@ -173,6 +178,7 @@ expect 2 "" "cannot be combined" "$depctl" stop --all 1
 if [ ! -e /dev/adept ]; then
 	expect 1 "" "not loaded: .modprobe adept" "$depctl" module
 	expect 1 "" "not loaded.*transport=shm" "$depctl" record -o x --transport=kmod true
+	expect 1 "" "not loaded.*transport=shm" "$depctl" attach --alone -o x --transport=kmod $$
 fi
 expect 2 "" "choose what to print" "$depctl" dump a
 expect 2 "" "only one of" "$depctl" dump a --refs --blocks

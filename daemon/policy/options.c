@@ -12,7 +12,7 @@
 
 enum { OPT_CONFIG = 'c', OPT_KEYS = 256, OPT_RUNDIR = 300, OPT_SOCKET, OPT_METRICS, OPT_ATTACH,
        OPT_CHILDREN, OPT_LAST, OPT_LAST_ON_DISK, OPT_ON_CALL, OPT_ON_SLOW, OPT_ON_PERF,
-       OPT_SNAPSHOTS };
+       OPT_TRANSPORT, OPT_SNAPSHOTS };
 
 /* libc finds this variable by its name, so it must be a dynamic symbol. */
 __attribute__((visibility("default"))) const char *argp_program_version = "depd " ADEPT_VERSION;
@@ -49,6 +49,9 @@ static const struct argp_option options[] = {
 	  "COMMAND.dep, or the next free COMMAND.1.dep, ..)", 2 },
 	{ "children", OPT_CHILDREN, "yes|no", 0, "With --attach: record the processes that it "
 	  "creates from now on, too (default), or run them natively", 2 },
+	{ "transport", OPT_TRANSPORT, "HOW", 0, "With --attach: use rings of the kernel module "
+	  "(kmod), rings in shared memory (shm), or auto (default): kmod if /dev/adept can be "
+	  "used", 2 },
 	{ "last", OPT_LAST, "SIZE|TIME", 0, "With --attach: keep only the newest SIZE (such as "
 	  "64M) or TIME (30s, 5m) of the recording, in memory, and store it at the end", 2 },
 	{ "last-on-disk", OPT_LAST_ON_DISK, NULL, 0, "With --last: keep it in files of the store "
@@ -84,6 +87,8 @@ static void check(const struct options *o, struct argp_state *state)
 		argp_error(state, "-o needs --attach");
 	if (o->children && !o->attach)
 		argp_error(state, "--children needs --attach");
+	if (o->transport && !o->attach)
+		argp_error(state, "--transport needs --attach");
 	if (o->last && !o->attach)
 		argp_error(state, "--last needs --attach");
 	if (o->last_on_disk && !o->last)
@@ -164,6 +169,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (strcmp(arg, "yes") && strcmp(arg, "no"))
 			argp_error(state, "--children must be yes or no, not '%s'", arg);
 		o->children = arg;
+		return 0;
+	case OPT_TRANSPORT:
+		if (strcmp(arg, "auto") && strcmp(arg, "kmod") && strcmp(arg, "shm"))
+			argp_error(state, "--transport must be auto, kmod or shm, not '%s'", arg);
+		o->transport = arg;
 		return 0;
 	case OPT_LAST:
 		o->last = arg;

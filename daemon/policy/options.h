@@ -22,6 +22,7 @@ struct options {
 	pid_t attach;				/* --attach: the process; 0: not given */
 	const char *output;			/* -o: its store; NULL: named after the process */
 	const char *children;			/* --children: yes or no; NULL: yes */
+	const char *transport;			/* --transport; NULL: auto */
 	const char *last;			/* --last, which depctl checks; NULL: not given */
 	bool last_on_disk;			/* with @last */
 	struct {
