@@ -62,7 +62,7 @@ static int ask_process(struct dep_leaving *l, struct dep_why *why)
 	return dep_inject_error(why, EBUSY, "Process %d is being detached from already.", l->pid);
 }
 
-/* Whoever follows the execve must be able to trace the thread. */
+/* The recorder, which follows the execve, must be able to trace the thread. */
 static int refuse_exec(const struct adept_proc *p, pid_t pid, struct dep_why *why)
 {
 	if (__atomic_load_n(&p->exec_state, __ATOMIC_SEQ_CST) == ADEPT_EXEC_NONE)

@@ -53,8 +53,8 @@ struct dep_leaver {
  * if the calling thread dies before dep_leaving_commit().
  *
  * Return: 0; -ESRCH: @slot is not that of a live process @pid; -ESTALE: the process has executed
- * another program, and has another slot; -EBUSY: it is about to, or another caller does the same; or
- * another negative errno.
+ * another program, and has another slot; -EBUSY: it is about to do so, or another caller does the
+ * same as this one; or another negative errno.
  */
 int dep_leaving_begin(struct dep_leaving *l, const struct dep_target *t, u32 slot, pid_t pid,
 		      int proc, bool pause, struct dep_why *why);

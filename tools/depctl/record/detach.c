@@ -30,9 +30,10 @@ static void report(const struct record_options *o, pid_t pid, const struct dep_d
 		     "recording without waiting for them", d->late);
 }
 
-/** struct result - number of processes of a session; @stale: slots of those that have another one */
+/** struct result - what happened to the processes of a session */
 struct result {
-	int done, failed, waiting, stale;
+	int done, failed, waiting;
+	int stale;	/* slots of programs that were replaced by execve */
 };
 
 /* Detach from process @pid in slot @i, which is recorded or paused. */
