@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Suite: check-vm, t_attach.  attach_cycles [forks]: threads that compute, sleep, wait in a call
- * that a stop would end, and handle signals, until SIGTERM; with "forks", children, too.  Each
- * checks what it sees.  Mappings and descriptors stay the same, so that the suite can compare them.
+ * Suite: check-vm, t_attach.  attach_cycles [run|forks]: threads that compute, sleep, wait in a
+ * call that a stop would end, and handle signals, until SIGTERM, or for a second without an
+ * argument; with "forks", children, too.  Each checks what it sees.  Mappings and descriptors stay
+ * the same, so that the suite can compare them.
  *
  * Ends with "right", or "wrong: " and what.
  */
@@ -147,8 +148,10 @@ int main(int argc, char **argv)
 	forks = argc > 1 && !strcmp(argv[1], "forks");
 	sigaction(SIGUSR1, &sa, NULL);
 	signal(SIGTERM, stop);
+	signal(SIGALRM, stop);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGALRM);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	for (i = 0; i < COMPUTING; i++) {
 		pthread_create(&t[i], NULL, compute, memory[i]);
@@ -160,6 +163,8 @@ int main(int argc, char **argv)
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	printf("running\n");
 	fflush(stdout);
+	if (argc < 2)
+		alarm(1);
 	while (!over) {
 		if (forks)
 			fork_one(want);
