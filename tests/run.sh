@@ -189,7 +189,7 @@ background fuzz-policy 300 bash tests/fuzz/fuzz_policy.sh
 background fuzz-suppressions 300 bash tests/fuzz/fuzz_suppressions.sh
 start_background
 suite cli 300 bash tests/cli.sh "$DEPCTL" "$BUILD/tests/make_store"
-suite json 300 bash tests/json.sh
+suite json 600 bash tests/json.sh
 suite where 300 sh tests/where.sh
 suite export 300 bash tests/export.sh
 suite export-compilers 300 bash tests/export_compilers.sh
