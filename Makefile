@@ -177,13 +177,13 @@ $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 # ---- tests ----
 
 UNIT := decode derive elf_symbols inject store writer resume retention write_queue recover \
-	collect collect_hostile window window_disk trim owner chunk_end module_chunks \
-	symbols merge tail sync sync_functions sync_processes detector races shadow \
+	collect collect_hostile window window_disk window_end window_forged trim owner chunk_end \
+	module_chunks symbols merge tail sync sync_functions sync_processes detector races shadow \
 	vector_clock predict ring_core loop request control metrics client fdstore rundir \
 	sd_notify policy tracer word_set filter filter_functions filter_executions \
 	filtered_program jit branch_table delta verdict durable access account link budget \
-	descriptor attach_facts fold fold_random intervals sequences entries contexts callers page \
-	kept trigger_queue export_samples index
+	descriptor attach_facts fold fold_random intervals sequences entries contexts callers \
+	page kept trigger_queue export_samples index
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)
@@ -256,7 +256,10 @@ $(B)/tests/test_trim: $(call unit_obj,test_trim) $(window_obj)
 $(B)/tests/test_trigger_queue: $(call unit_obj,test_trigger_queue) \
 			     $(B)/host/libdep/collect/trigger_queue.o \
 			     $(B)/host/libdep/collect/kept_now.o
-$(B)/tests/test_window_disk: $(call unit_obj,test_window_disk stream stream_frag) $(B)/libdep.a
+window_fixture := $(call unit_obj,window_fixture stream stream_frag)
+$(B)/tests/test_window_disk: $(call unit_obj,test_window_disk) $(window_fixture) $(B)/libdep.a
+$(B)/tests/test_window_end: $(call unit_obj,test_window_end) $(window_fixture) $(B)/libdep.a
+$(B)/tests/test_window_forged: $(call unit_obj,test_window_forged) $(window_fixture) $(B)/libdep.a
 # The files that store the window of a dead collector read manifests and need the real writer.
 collect_obj := $(call unit_obj,collect_fixture fake_engine fake_writer) \
 	       $(filter-out %/window_recover.o %/window_found.o %/window_found_chunks.o, \
