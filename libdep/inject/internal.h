@@ -161,7 +161,10 @@ s64 dep_remote_call(struct dep_remote *r, long nr, u64 a, u64 b, u64 c, u64 d, u
 int dep_remote_end(struct dep_remote *r, const struct user_regs_struct *regs);
 /* Has the thread seccomp filters, more than this process?  They may kill it for a remote call. */
 bool dep_has_more_filters(pid_t tid);
-/* Continue to the next system call stop.  Return: 0 or a negative errno. */
+/*
+ * Continue to the next system call stop.  Return: 0; -EFAULT: an instruction faults (without
+ * @r->until); or another negative errno.
+ */
 int dep_remote_next_stop(struct dep_remote *r);
 /* Address of a syscall instruction in the vdso; 0: there is none. */
 u64 dep_vdso_call(int mem, const struct dep_address_space *s);

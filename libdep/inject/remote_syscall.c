@@ -57,6 +57,12 @@ static int wait_stop(struct dep_remote *r, int *sig)
 	}
 }
 
+/* Is it a fault, after which the same instruction is executed again? */
+static bool repeats(int sig)
+{
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE;
+}
+
 int dep_remote_next_stop(struct dep_remote *r)
 {
 	int sig = 0, stop;
@@ -70,6 +76,9 @@ int dep_remote_next_stop(struct dep_remote *r)
 		case DEP_STOP_SYSCALL:
 			return 0;
 		case DEP_STOP_SIGNAL:
+			/* All signals are blocked, so it is a fault, and would come for ever. */
+			if (repeats(sig) && !r->until)
+				return -EFAULT;
 			/*
 			 * Only SIGSTOP and SIGCONT are expected here; dep_remote_end() sends any
 			 * other signal again.
