@@ -25,9 +25,20 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "internal.h"
+
+#define BLOCKED_NS	5000000000ull	/* wait for the tracer of a detach at most so long */
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+}
 
 /* Change the state to @to, unless it is not @from. */
 static bool answer(const struct dep_target *t, u32 slot, u32 from, u32 to)
@@ -189,10 +200,11 @@ int dep_follow_exec_begin(struct dep_follow *f, const struct dep_target *t, u32 
 	if (!err)
 		err = check_image(f, p, &task, why);
 	if (!err && ptrace(PTRACE_SEIZE, f->tid, NULL, PTRACE_O_TRACEEXEC)) {
-		f->blocked = errno == EPERM && is_leaving(t, (u32)f->pid);
+		if (errno == EPERM && is_leaving(t, (u32)f->pid))
+			f->blocked_ns = now_ns();
 		err = dep_inject_error(why, errno, "Thread %d cannot be traced: %m.", f->tid);
 	}
-	if (f->blocked) {
+	if (f->blocked_ns) {
 		close(f->proc);
 		f->proc = -1;
 		return 0;
@@ -333,12 +345,21 @@ static int next_report(const struct dep_follow *f, pid_t *tid, int *sig)
 static int begin_again(struct dep_follow *f, const struct dep_target *t, struct dep_injected *out,
 		       struct dep_why *why)
 {
+	u64 since = f->blocked_ns;
 	int err;
 
 	if (__atomic_load_n(&dep_slot(t, f->slot)->exec_state, __ATOMIC_ACQUIRE) !=
 	    ADEPT_EXEC_REQUEST)
 		return DEP_FOLLOW_CANCELLED;
+	/* The process itself could make it look like a detach that does not end. */
+	if (now_ns() - since > BLOCKED_NS) {
+		dep_inject_error(why, EPERM, "Thread %d is traced by another process.", f->tid);
+		refuse(t, f->slot, ADEPT_NATIVE_LOST);
+		return DEP_FOLLOW_REFUSED;
+	}
 	err = dep_follow_exec_begin(f, t, f->slot, why);
+	if (f->blocked_ns)
+		f->blocked_ns = since;
 	out->pid = f->pid;
 	return !err ? DEP_FOLLOW_PENDING : err == -ESRCH ? DEP_FOLLOW_DEAD : DEP_FOLLOW_REFUSED;
 }
@@ -352,7 +373,7 @@ static int poll_once(struct dep_follow *f, const struct dep_target *t, struct de
 
 	memset(out, 0, sizeof(*out));
 	out->pid = f->pid;
-	if (f->blocked)
+	if (f->blocked_ns)
 		return begin_again(f, t, out, why);
 	for (;;) {
 		stop = next_report(f, &tid, &sig);

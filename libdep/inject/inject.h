@@ -296,7 +296,7 @@ struct dep_follow {
 	u32 slot, serial;
 	int proc;		/* /proc directory of tid until it is traced, or -1 */
 	bool child;		/* pid is a vfork child of the slot's process and uses its memory */
-	bool blocked;		/* the tracer of a detach traces it: not answered yet */
+	u64 blocked_ns;		/* since when the tracer of a detach has had the thread; 0: no */
 	bool letting_go;	/* PTRACE_INTERRUPT has been sent, in order to detach */
 	bool counted;		/* counted in adept_session.following */
 };
@@ -326,7 +326,7 @@ enum dep_follow_event {
  * tracer without it does not follow an image that would get privileges.
  *
  * If the tracer of a detach or of a pause has the thread at the moment, the request is answered
- * later, by dep_follow_exec_poll().
+ * later, by dep_follow_exec_poll(), but within some seconds.
  *
  * While anything is followed, the caller must not wait for "any child": that would consume the
  * stops of traced threads, and deaths that dep_follow_exec_poll() must see.

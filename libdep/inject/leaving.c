@@ -77,7 +77,10 @@ int dep_leaving_begin(struct dep_leaving *l, const struct dep_target *t, u32 slo
 	struct adept_proc *p = dep_slot(t, slot);
 	int err;
 
-	*l = (struct dep_leaving){ .t = t, .slot = p, .pid = pid, .mem = -1, .pause = pause };
+	*l = (struct dep_leaving){
+		.t = t, .slot = p, .pid = pid, .mem = -1, .pause = pause,
+		.serial = __atomic_load_n(&p->serial, __ATOMIC_RELAXED),
+	};
 	if (pause && dep_slot_domain(t, slot))
 		return dep_inject_error(why, ENOTSUP, "Process %d has given up rights since it was "
 					"started, and cannot be paused.", pid);
@@ -120,7 +123,10 @@ void dep_leaving_end(struct dep_leaving *l, bool left)
 		return;
 	/* Its memory is that of a process which has died meanwhile. */
 	dep_unmapper_free(l);
-	set_state(l, !left ? ADEPT_LEAVE_NONE : l->pause ? ADEPT_LEAVE_PAUSED : ADEPT_LEAVE_LEFT);
+	/* After an execve, another process can have the slot. */
+	if (__atomic_load_n(&l->slot->serial, __ATOMIC_RELAXED) == l->serial)
+		set_state(l, !left ? ADEPT_LEAVE_NONE : l->pause ? ADEPT_LEAVE_PAUSED :
+								     ADEPT_LEAVE_LEFT);
 	close(l->mem);
 	l->mem = -1;
 	wake_collector(l);

@@ -22,6 +22,7 @@ struct dep_starter;
 struct dep_leaving {
 	const struct dep_target *t;
 	struct adept_proc *slot;
+	u32 serial;			/* of the process in the slot */
 	struct dep_owner *owner;
 	pid_t pid;
 	int mem;
