@@ -246,7 +246,7 @@ grep -q "is not being recorded" err && pass "says so" || fail "$(cat err)"
 
 # ---- attached to and detached from all the time ----
 # sizes: descriptors, threads, mappings and KiB of memory of $pid.  Threads that begin and end make
-# these numbers vary a little, and an attach that was refused may split the mapping of a call.
+# these numbers vary a little.
 sizes() {
 	echo "$(ls /proc/$pid/fd | wc -l) $(ls /proc/$pid/task | wc -l)" \
 		"$(wc -l </proc/$pid/maps) $(sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB/\1/p' \
