@@ -11,8 +11,8 @@
 #define CONFIG_PATH "/etc/adept/depd.conf"
 
 enum { OPT_CONFIG = 'c', OPT_KEYS = 256, OPT_RUNDIR = 300, OPT_SOCKET, OPT_METRICS, OPT_ATTACH,
-       OPT_CHILDREN, OPT_LAST, OPT_LAST_ON_DISK, OPT_ON_CALL, OPT_ON_SLOW, OPT_ON_PERF,
-       OPT_TRANSPORT, OPT_SNAPSHOTS };
+       OPT_CHILDREN, OPT_TRANSPORT, OPT_LAST, OPT_LAST_ON_DISK, OPT_ON_CALL, OPT_ON_SLOW,
+       OPT_ON_PERF, OPT_SNAPSHOTS };
 
 /* libc finds this variable by its name, so it must be a dynamic symbol. */
 __attribute__((visibility("default"))) const char *argp_program_version = "depd " ADEPT_VERSION;
@@ -108,7 +108,10 @@ static void check(const struct options *o, struct argp_state *state)
 static void add_trigger(struct options *o, int key, const char *value, struct argp_state *state)
 {
 	static const char *const names[] = {
-		"--on-call", "--on-slow", "--on-perf", "--snapshots",
+		[OPT_ON_CALL - OPT_ON_CALL] = "--on-call",
+		[OPT_ON_SLOW - OPT_ON_CALL] = "--on-slow",
+		[OPT_ON_PERF - OPT_ON_CALL] = "--on-perf",
+		[OPT_SNAPSHOTS - OPT_ON_CALL] = "--snapshots",
 	};
 
 	if (o->ntriggers == OPTIONS_TRIGGERS)
