@@ -91,9 +91,7 @@ reached exec
 attach $pid
 pause exec
 go_on
-at=0
-: >out
-wait_for 20 grep -q "^at 1$" out || fail "exec: $(cat out)"
+wait_for 20 eval '[ "$(grep -c "^at 1$" out)" = 2 ]' || fail "exec: $(cat out)"
 "$DEPCTL" resume $pid 2>err
 is "resume after an execve in the pause" $? 1
 go_on
