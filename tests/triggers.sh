@@ -51,7 +51,7 @@ grep -q "^depctl: snapshot slow.1, .*: a call of 'handle_slow\*' by thread .* to
 	pass "the message says why" || fail "message: $(cat err)"
 record quick --on-slow='handle_slow*:30s' --on-slow=handle_request:30s -- "$program" 200 5
 is "a call that is quick enough" "$made $(cat out)" "0 sums are good"
-record long --on-slow='handle_slow*:2ms' -- "$program" 200 5
+record long --on-slow='handle_slow*:2ms' -- "$program" 200 5 2000
 is "a call that does not return for long" "$made $(kept long.1); $(kept long.2)" \
 	"2 long_call handle_slow* value tid; slow_call handle_slow* value tid"
 record nested --on-slow=handle_request:40ms --on-slow=handle_slowly:40ms -- "$program" 200 5

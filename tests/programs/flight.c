@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Suite: snapshot, triggers, triggers-depd. A small server, of whose recording only a part is
- * kept: flight MILLISECONDS [SLOW].
+ * kept: flight MILLISECONDS [SLOW [TAKES]].
  *
  * The main thread handles requests for this time, and three threads work with it; all that they
- * share is guarded by a mutex. With SLOW, request number SLOW takes 60 ms, in which handle_slowly()
- * writes 1, 2, ... 1000 to a table. At the end the program checks its sums.
+ * share is guarded by a mutex. With SLOW, request number SLOW takes 60 ms, or TAKES ms, in which
+ * handle_slowly() writes 1, 2, ... 1000 to a table. At the end the program checks its sums.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -16,12 +16,12 @@
 #define THREADS	3
 #define N	1024
 #define STEPS	1000
-#define SLOW_NS	60000000ull
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static unsigned long shared[N], done;
 static int over;
 unsigned long slow_table[STEPS];
+static unsigned long long slow_ns = 60000000;
 
 static unsigned long long now_ns(void)
 {
@@ -63,7 +63,7 @@ __attribute__((noinline, noclone)) void handle_slowly(void)
 
 	for (i = 0; i < STEPS; i++) {
 		slow_table[i] = i + 1;
-		while (now_ns() - begin < SLOW_NS / STEPS * (i + 1))
+		while (now_ns() - begin < slow_ns / STEPS * (i + 1))
 			usleep(10);
 	}
 }
@@ -82,6 +82,8 @@ int main(int argc, char **argv)
 	unsigned long slow = argc > 2 ? strtoul(argv[2], NULL, 10) : 0, i, sum = 0;
 	pthread_t thread[THREADS];
 
+	if (argc > 3)
+		slow_ns = strtoull(argv[3], NULL, 10) * 1000000;
 	for (i = 0; i < THREADS; i++)
 		pthread_create(&thread[i], NULL, work, (void *)(i + 1));
 	for (i = 1; now_ns() < end || i <= slow + 10; i++)
