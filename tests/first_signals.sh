@@ -33,13 +33,7 @@ natively() {
 
 # closed STORE: wait until its collector has ended
 closed() {
-	local i
-	for ((i = 0; i < 200; i++)); do
-		grep -q '"state":[[:space:]]*"\(complete\|closed\)"' "$1/manifest.json" &&
-			return 0
-		sleep 0.05
-	done
-	return 1
+	wait_for 60 grep -q '"state":[[:space:]]*"\(complete\|closed\)"' "$1/manifest.json"
 }
 
 # good NAME WHAT: the store is complete
@@ -90,30 +84,26 @@ else
 fi
 
 # ---- one process is killed ----
-# begin NAME SECONDS STATUS: record a shell in the background; sets $depctl and $collector
+# begin NAME STATUS: record a shell in the background, which goes on when there is a file NAME.go;
+# sets $depctl and $collector
 begin() {
-	rm -rf "$1.dep"
+	rm -rf "$1.dep" "$1.go"
 	"$DEPCTL" record --alone -q -o "$1.dep" -- sh -c \
-		"echo begin; sleep $2; echo end; touch $1.ended; exit $3" \
-		>"$1.out" 2>"$1.err" </dev/null &
+		"echo begin; until [ -e $1.go ]; do sleep 0.05; done
+		echo end; touch $1.ended; exit $2" >"$1.out" 2>"$1.err" </dev/null &
 	depctl=$!
-	for ((i = 0; i < 200; i++)); do
-		grep -q begin "$1.out" && break
-		sleep 0.05
-	done
+	wait_for 60 grep -q begin "$1.out"
 	collector=
 	for p in $(cat "/proc/$depctl/task/$depctl/children"); do
 		[ "$(cat "/proc/$p/comm")" = depctl-collect ] && collector=$p
 	done
 }
 
-begin front 1 0
+begin front 0
 kill -KILL $depctl
+touch front.go
 wait $depctl
-for ((i = 0; i < 200; i++)); do
-	[ -e front.ended ] && break
-	sleep 0.05
-done
+wait_for 60 test -e front.ended
 if ! closed front.dep || ! grep -q end front.out; then
 	fail "depctl is killed: the command and the recording do not come to their end"
 elif [ -s front.err ]; then
@@ -122,13 +112,10 @@ else
 	good front "depctl is killed" && pass "depctl is killed: all is recorded to the end"
 fi
 
-begin stopped 1 0
+begin stopped 0
 kill -STOP $depctl
-for ((i = 0; i < 200; i++)); do
-	[ -e stopped.ended ] && break
-	sleep 0.05
-done
-[ -e stopped.ended ] && pass "depctl is stopped: the programs go on" ||
+touch stopped.go
+wait_for 60 test -e stopped.ended && pass "depctl is stopped: the programs go on" ||
 	fail "depctl is stopped: the programs do not go on"
 kill -CONT $depctl
 wait $depctl
@@ -137,8 +124,9 @@ s=$?
 good stopped "depctl was stopped" && pass "depctl was stopped: all is recorded"
 
 for status in 0 3; do
-	begin collector 1 $status
+	begin collector $status
 	kill -KILL "$collector"
+	touch collector.go
 	wait $depctl
 	s=$?
 	want=$status
@@ -153,26 +141,26 @@ for status in 0 3; do
 	fi
 done
 
-begin others 1 4
+begin others 4
 for n in TERM INT HUP QUIT USR1 ALRM TSTP 33 40; do
 	kill -$n "$collector"
 done
+touch others.go
 wait $depctl
 s=$?
 [ $s = 4 ] && good others "signals to the collector" &&
 	pass "signals to the collector change nothing"
 
 # ---- to depctl only, and to its process group from outside ----
-count='trap "echo usr1" USR1; echo begin; for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done; exit 5'
+count='trap "echo usr1" USR1; echo begin; until [ -e sent.go ]; do sleep 0.05; done
+	for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done; exit 5'
 for whom in "" -; do
-	rm -rf sent.dep
+	rm -rf sent.dep sent.go
 	setsid "$DEPCTL" record --alone -q -o sent.dep -- sh -c "$count" >sent.out 2>sent.err &
 	depctl=$!
-	for ((i = 0; i < 200; i++)); do
-		grep -q begin sent.out && break
-		sleep 0.05
-	done
+	wait_for 60 grep -q begin sent.out
 	kill -USR1 -- $whom$depctl
+	touch sent.go
 	wait $depctl
 	s=$?
 	n=$(grep -c usr1 sent.out)
