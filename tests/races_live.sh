@@ -175,14 +175,12 @@ mkdir orphan
 TMPDIR=$tmp/orphan "$DEPCTL" record --alone --transport=shm --races --json --report orphan.live -- \
 	./prog 2 >orphan.out 2>orphan.err &
 recorder=$!
-sleep 0.7
+wait_for 60 eval '[ -e orphan/adept-races-*/races.dep/manifest.json ] && [ -n "$(child $recorder)" ]'
+sleep 0.5
 searcher=$(child $recorder)
 kill -KILL $recorder
 wait $recorder 2>/dev/null
-for ((i = 0; i < 100; i++)); do
-	[ -e "/proc/$searcher" ] || break
-	sleep 0.1
-done
+wait_for 60 [ ! -e "/proc/$searcher" ]
 if grep -q "the recorder was killed" orphan.err &&
 	grep -q '"complete":false' orphan.live && [ -z "$(ls -A orphan)" ]; then
 	pass "the recorder is killed: its data is analysed, and the store is removed"
