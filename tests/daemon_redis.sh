@@ -29,15 +29,23 @@ slowest_max=$((5000 * ${SLOW:-1}))
 [ -n "${SAN:-}" ] && anon_max=$((1 << 20))
 cli="redis-cli -s $tmp/redis.sock"
 
+# threads: number of threads of redis
+threads() {
+	ls "/proc/$(cat "$tmp/redis.pid")/task" 2>/dev/null | wc -l
+}
+
 # sample: twice a second "lag-in-chunks RssAnon RssShmem threads-of-redis"
 sample() {
 	while [ ! -e "$tmp/over" ]; do
 		pid=$(instance)
+		threads=$(threads)
 		lag=$("$DEPCTL" status --json 2>/dev/null |
 			sed -n 's/.*"lag":{"chunks":\([0-9]*\).*/\1/p')
 		anon=$(resident "$pid" RssAnon)
 		shmem=$(resident "$pid" RssShmem)
-		threads=$(ls "/proc/$(cat "$tmp/redis.pid")/task" 2>/dev/null | wc -l)
+		# Threads can begin or end while the lag is read.
+		now=$(threads)
+		[ "$now" -le "$threads" ] || threads=$now
 		[ -n "$lag" ] && [ -n "$anon" ] && [ "$threads" != 0 ] &&
 			echo "$lag $anon $shmem $threads"
 		sleep 0.5
