@@ -56,10 +56,10 @@ static void *make_part(void *self, const struct dep_fragments *code)
 
 /* ---- where control was interrupted ---- */
 
-/* The branch that waits went to @p->pc, where the code of @image follows. */
-static int end_wait(struct part *p, u32 image)
+/* The branch that waits went to @p->pc, where fragment @fragment follows. */
+static int end_wait(struct part *p, u32 fragment)
 {
-	struct dep_counter key = { .a = p->pc, .b = p->waiting, .c = p->of->process, .d = image,
+	struct dep_counter key = { .a = p->pc, .b = p->waiting, .c = p->of->process, .d = fragment,
 				   .e = p->pc_first };
 	int err = p->waiting ? dep_count_add(&p->all.pairs, &key, 1) : 0;
 
@@ -67,9 +67,9 @@ static int end_wait(struct part *p, u32 image)
 	return err;
 }
 
-static int add_break(struct part *p, u64 pc, u32 kind, u32 image, u32 interval)
+static int add_break(struct part *p, u64 pc, u32 kind, u32 fragment, u32 interval)
 {
-	struct dep_counter key = { .a = pc, .b = kind, .c = p->of->process, .d = image,
+	struct dep_counter key = { .a = pc, .b = kind, .c = p->of->process, .d = fragment,
 				   .e = interval };
 
 	return dep_count_add(&p->all.breaks, &key, 1);
@@ -78,7 +78,7 @@ static int add_break(struct part *p, u64 pc, u32 kind, u32 image, u32 interval)
 /* The thread was not where it was expected to go on. */
 static int add_left(struct part *p)
 {
-	return add_break(p, p->pc, DEP_EDGE_LEFT, DEP_IMAGE_LATER, p->pc_last);
+	return add_break(p, p->pc, DEP_EDGE_LEFT, DEP_CODE_LATER, p->pc_last);
 }
 
 /* The current segment shows that the thread goes on at @pc. */
@@ -104,11 +104,11 @@ static int add_seam(struct part *p, const struct dep_seam *seam)
  * The first code of the run is at @pc.  An event can have shown it before: it is in @p->pc then,
  * and the row of an entry is that of the event.
  */
-static int begin_at_seam(struct part *p, u64 pc, u32 image)
+static int begin_at_seam(struct part *p, u64 pc, u32 fragment)
 {
 	struct dep_seam s = {
-		.seq = p->first_seq, .pc = pc, .image = image,
-		.entered = p->pc != DEP_PC_UNKNOWN ? DEP_IMAGE_LATER : image, .begins = true,
+		.seq = p->first_seq, .pc = pc, .fragment = fragment,
+		.entered = p->pc != DEP_PC_UNKNOWN ? DEP_CODE_LATER : fragment, .begins = true,
 		.first = p->pc != DEP_PC_UNKNOWN ? p->pc_first : p->interval,
 	};
 
@@ -116,23 +116,23 @@ static int begin_at_seam(struct part *p, u64 pc, u32 image)
 	return add_seam(p, &s);
 }
 
-/* The thread goes on at @pc.  @image: of the code there, or DEP_IMAGE_LATER. */
-static int arrive(struct part *p, u64 pc, u32 image)
+/* The thread goes on at @pc.  @fragment: the code there, or DEP_CODE_LATER. */
+static int arrive(struct part *p, u64 pc, u32 fragment)
 {
 	int err = 0;
 
 	if (p->at_seam && (p->pc == DEP_PC_UNKNOWN || p->pc == pc)) {
-		err = begin_at_seam(p, pc, image);
+		err = begin_at_seam(p, pc, fragment);
 		set_pc(p, pc);
 		return err;
 	}
 	if (p->at_seam)
-		err = begin_at_seam(p, p->pc, DEP_IMAGE_LATER);
+		err = begin_at_seam(p, p->pc, DEP_CODE_LATER);
 	if (p->pc != pc) {
 		if (!err && p->pc != DEP_PC_UNKNOWN)
 			err = add_left(p);
 		if (!err)
-			err = add_break(p, pc, DEP_EDGE_ENTERED, image, p->interval);
+			err = add_break(p, pc, DEP_EDGE_ENTERED, fragment, p->interval);
 	}
 	set_pc(p, pc);
 	return err;
@@ -141,10 +141,10 @@ static int arrive(struct part *p, u64 pc, u32 image)
 /* The thread does not go on at the address where it was expected to. */
 static int leave(struct part *p)
 {
-	int err = end_wait(p, DEP_IMAGE_LATER);
+	int err = end_wait(p, DEP_CODE_LATER);
 
 	if (!err && p->at_seam && p->pc != DEP_PC_UNKNOWN)
-		err = begin_at_seam(p, p->pc, DEP_IMAGE_LATER);
+		err = begin_at_seam(p, p->pc, DEP_CODE_LATER);
 	p->at_seam = false;
 	if (!err && p->pc != DEP_PC_UNKNOWN)
 		err = add_left(p);
@@ -163,7 +163,7 @@ static int end_run(struct part *p)
 		s.begins = s.through = true;
 		s.seq = p->first_seq;
 		s.to = p->last_seq + 1;
-		s.image = s.entered = DEP_IMAGE_LATER;
+		s.fragment = s.entered = DEP_CODE_LATER;
 	}
 	if (p->at_seam || p->pc != DEP_PC_UNKNOWN)
 		err = add_seam(p, &s);
@@ -232,12 +232,13 @@ static int begin_segment(void *part, const struct dep_fold_segment *seg)
 	return 0;
 }
 
-/* The thread goes on with fragment @f. */
-static int arrive_in(struct part *p, const struct dep_code_fragment *f)
+/* The thread goes on with fragment @fragment. */
+static int arrive_in(struct part *p, u32 fragment)
 {
-	int err = end_wait(p, p->pc == f->pc ? f->image : DEP_IMAGE_LATER);
+	u64 pc = p->code->fragment[fragment].pc;
+	int err = end_wait(p, p->pc == pc ? fragment : DEP_CODE_LATER);
 
-	return err ? err : arrive(p, f->pc, f->image);
+	return err ? err : arrive(p, pc, fragment);
 }
 
 static int take_sequences(void *part, const uint32_t *exit, size_t n, uint64_t next_pc,
@@ -245,7 +246,7 @@ static int take_sequences(void *part, const uint32_t *exit, size_t n, uint64_t n
 {
 	struct part *p = part;
 	u32 last = exit[n - 1];
-	int err = arrive_in(p, &p->code->fragment[p->code->exit[exit[0]].fragment]);
+	int err = arrive_in(p, p->code->exit[exit[0]].fragment);
 
 	if (!err)
 		err = dep_exits_count(p->exits, exit, n, sequence, &p->time->insns);
@@ -268,7 +269,7 @@ static int take_piece(void *part, const struct dep_fold_piece *piece)
 	struct part *p = part;
 	struct dep_counter key = { .a = piece->fragment, .b = piece->to, .c = p->of->process,
 				   .e = p->interval };
-	int err = arrive_in(p, &p->code->fragment[piece->fragment]);
+	int err = arrive_in(p, piece->fragment);
 
 	if (!err)
 		err = dep_count_add(&p->all.pieces, &key, 1);
@@ -298,8 +299,8 @@ static int take_event(void *part, const struct dep_event *event)
 		return 0;
 	}
 	/* Where the branch went is known, but other code ran first. */
-	err = end_wait(p, DEP_IMAGE_LATER);
-	return err ? err : arrive(p, ctx->pc, DEP_IMAGE_LATER);
+	err = end_wait(p, DEP_CODE_LATER);
+	return err ? err : arrive(p, ctx->pc, DEP_CODE_LATER);
 }
 
 static int take_gap(void *part, const struct dep_thread *thread)

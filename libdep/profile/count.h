@@ -29,8 +29,8 @@ struct dep_seam {
 	u64 pc;			/* an end: of the next instruction; a beginning: of the first one */
 	u64 to;			/* with @through: seq of the segment behind the run */
 	u32 exit;		/* an end: indirect exit that goes on at @pc; 0: none */
-	u32 image;		/* of a beginning: of the code at @pc, or DEP_IMAGE_LATER */
-	u32 entered;		/* of a beginning: @image of the row, if the end does not match */
+	u32 fragment;		/* of a beginning: the code at @pc, or DEP_CODE_LATER */
+	u32 entered;		/* of a beginning: @fragment of the row, if the end does not match */
 	/* Intervals of the first and the last segment that showed @pc; @exit is of @first. */
 	u32 first, last;
 	bool begins, through;
@@ -42,8 +42,8 @@ struct dep_seam {
  *	Set before the pass
  * @exits: struct dep_exit_total; after dep_counts_settle() sorted by process, exit and interval,
  *	without duplicates
- * @pairs: targets of indirect branches: a = address, b = number of the exit, c = process, d = file
- *	of the address, or DEP_IMAGE_LATER, e = interval
+ * @pairs: targets of indirect branches: a = address, b = number of the exit, c = process, d = index
+ *	of the fragment that begins there, or DEP_CODE_LATER, e = interval
  * @pieces: records without an exit: a = fragment, b = instructions executed, c = process,
  *	e = interval
  * @breaks: a = address, b = DEP_EDGE_ENTERED or DEP_EDGE_LEFT, c = process, d and e as in @pairs
@@ -51,7 +51,8 @@ struct dep_seam {
  * @times: struct dep_time_count
  * @seams: struct dep_seam
  *
- * All counts belong to the interval in which the segment begins that has them: an indirect branch
+ * Keys have numbers of fragments and exits, which a growing store does not change, but not those of
+ * files, which it does.  All counts belong to the interval in which the segment begins that has them: an indirect branch
  * to that of the branch, and DEP_EDGE_LEFT to that of the last segment that showed where the thread
  * would go on.
  */
@@ -62,7 +63,7 @@ struct dep_counts_all {
 };
 
 #define DEP_PC_UNKNOWN	0	/* in a seam: not known where the thread goes on */
-#define DEP_IMAGE_LATER	UINT32_MAX	/* the next code did not follow: look the address up */
+#define DEP_CODE_LATER	UINT32_MAX	/* the next code did not follow: look the address up */
 
 /** dep_count_fold - `self` is a struct dep_counts_all of zeros */
 extern const struct dep_fold dep_count_fold;

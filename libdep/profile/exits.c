@@ -116,7 +116,7 @@ static int keep_pair(struct dep_exits *x, struct pair *slot)
 	const struct dep_code_fragment *f = &x->code->fragment[slot->fragment];
 	const struct dep_exits_owner *o = &x->owner;
 	const struct dep_counter key = {
-		.a = f->pc, .b = slot->exit, .c = o->process, .d = f->image, .e = o->interval,
+		.a = f->pc, .b = slot->exit, .c = o->process, .d = slot->fragment, .e = o->interval,
 	};
 	int err = slot->count ? dep_count_add(&o->all->pairs, &key, slot->count) : 0;
 

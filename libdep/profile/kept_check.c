@@ -65,7 +65,7 @@ static bool pieces_fit(struct check *c, const struct dep_counter *p, size_t n)
 /* The parts that pairs and interruptions have in common. */
 static bool place_fits(struct check *c, const struct dep_counter *p, u64 *sum)
 {
-	return (p->d <= c->store->model.modules.n || p->d == DEP_IMAGE_LATER) && !p->e &&
+	return (p->d < c->code->nfragments || p->d == DEP_CODE_LATER) && !p->e &&
 	       p->count && has_process(c, p->c) && add(sum, p->count, 1);
 }
 

@@ -372,6 +372,14 @@ static u32 image_later(struct dep_rows *r, u32 process, u64 pc)
 	return dep_images_find(&r->images, process, pc, UINT64_MAX);
 }
 
+/* The file with address @c->a, where fragment @c->d follows. */
+static u32 image_next(struct dep_rows *r, const struct dep_counter *c, u64 time_ns)
+{
+	if (c->d == DEP_CODE_LATER)
+		return image_later(r, c->c, c->a);
+	return own_image(r, c->c, r->code->fragment[c->d].image, c->a, time_ns);
+}
+
 static int add_pair(struct dep_rows *r, const struct dep_counter *c)
 {
 	const struct dep_code_exit *x = &r->code->exit[c->b];
@@ -384,15 +392,13 @@ static int add_pair(struct dep_rows *r, const struct dep_counter *c)
 		return 0;
 	e.from = r->code->step[f->first_step + x->nsteps - 1].pc;
 	e.image = image_near(r, e.process, f, e.from);
-	e.to_image = c->d == DEP_IMAGE_LATER ? image_later(r, c->c, c->a) :
-					       own_image(r, c->c, c->d, c->a, f->time_ns);
+	e.to_image = image_next(r, c, f->time_ns);
 	return add_edge(r, &e);
 }
 
 static int add_break(struct dep_rows *r, const struct dep_counter *c)
 {
-	u32 image = c->d == DEP_IMAGE_LATER ? image_later(r, c->c, c->a) :
-					      own_image(r, c->c, c->d, c->a, 0);
+	u32 image = image_next(r, c, 0);
 	struct dep_edge_count e = { .count = c->count, .process = c->c, .kind = (u8)c->b };
 
 	if (c->b == DEP_EDGE_LEFT) {

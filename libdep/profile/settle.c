@@ -110,7 +110,7 @@ static int by_seam(const void *pa, const void *pb)
 static int settle_left(struct dep_counts_all *a, const struct dep_seam *s)
 {
 	struct dep_counter key = { .a = s->pc, .b = DEP_EDGE_LEFT, .c = s->process,
-				   .d = DEP_IMAGE_LATER, .e = s->last };
+				   .d = DEP_CODE_LATER, .e = s->last };
 
 	return dep_count_add(&a->breaks, &key, 1);
 }
@@ -123,10 +123,10 @@ static int settle_entered(struct dep_counts_all *a, const struct dep_seam *s)
 	return dep_count_add(&a->breaks, &key, 1);
 }
 
-/* The branch at the end of run @s went on with the code of @image. */
-static int settle_wait(struct dep_counts_all *a, const struct dep_seam *s, u32 image)
+/* The branch at the end of run @s went on with @fragment. */
+static int settle_wait(struct dep_counts_all *a, const struct dep_seam *s, u32 fragment)
 {
-	struct dep_counter key = { .a = s->pc, .b = s->exit, .c = s->process, .d = image,
+	struct dep_counter key = { .a = s->pc, .b = s->exit, .c = s->process, .d = fragment,
 				   .e = s->first };
 
 	return s->exit ? dep_count_add(&a->pairs, &key, 1) : 0;
@@ -138,7 +138,7 @@ static int settle_end(struct dep_counts_all *a, struct dep_seam *open)
 	int err = 0;
 
 	if (open->pc != DEP_PC_UNKNOWN) {
-		err = settle_wait(a, open, DEP_IMAGE_LATER);
+		err = settle_wait(a, open, DEP_CODE_LATER);
 		if (!err)
 			err = settle_left(a, open);
 	}
@@ -158,7 +158,7 @@ static int settle_begin(struct dep_counts_all *a, struct dep_seam *open, const s
 				open->last = s->last;
 			return 0;
 		}
-		err = settle_wait(a, open, s->image);
+		err = settle_wait(a, open, s->fragment);
 		*open = (struct dep_seam){ .pc = DEP_PC_UNKNOWN };
 		return err;
 	}
