@@ -182,8 +182,8 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	vector_clock predict ring_core loop request control metrics client fdstore rundir \
 	sd_notify policy tracer word_set filter filter_functions filter_executions \
 	filtered_program jit branch_table delta verdict durable access account link budget \
-	descriptor attach_facts fold fold_random intervals sequences entries contexts callers \
-	page kept trigger_queue export_samples index
+	descriptor attach_facts fold fold_random follow intervals sequences entries contexts \
+	callers page kept trigger_queue export_samples index
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)
@@ -239,6 +239,7 @@ $(B)/tests/test_fold_random: $(call unit_obj,test_fold_random fold_store stream 
 $(B)/tests/test_intervals: $(call unit_obj,test_intervals fold_store stream stream_frag) \
 			 $(B)/libdep.a
 $(B)/tests/test_kept: $(call unit_obj,test_kept fold_store stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_follow: $(call unit_obj,test_follow fold_store stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_sequences: $(call unit_obj,test_sequences fold_store stream stream_frag) \
 			 $(B)/libdep.a
 $(B)/tests/test_entries: $(call unit_obj,test_entries fold_store stream stream_frag) $(B)/libdep.a

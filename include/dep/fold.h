@@ -112,11 +112,13 @@ uint32_t dep_code_number(const struct dep_fragments *code, uint32_t id);
  * @regs: general registers at the segment's first instruction, as in struct adept_ev_context
  * @fragment, @insn: if the segment begins inside a record: 1 + index of the fragment, and number of
  *	instructions that were executed before; otherwise 0
+ * @next: the thread's next segment in the store; NULL: there is none
  * @follows: false at a thread's first segment, and behind missing segments
  */
 struct dep_fold_segment {
 	const struct dep_thread *thread;
 	const struct dep_segment *segment;
+	const struct dep_segment *next;
 	const uint64_t *regs;
 	uint32_t fragment, insn;
 	bool follows;

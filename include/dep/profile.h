@@ -7,6 +7,8 @@
 #ifndef DEP_PROFILE_H
 #define DEP_PROFILE_H
 
+#include <stdbool.h>
+
 #include "fold.h"
 
 #ifdef __cplusplus
@@ -99,6 +101,50 @@ int dep_profile_make(struct dep_store *store, const struct dep_fragments *code,
 int dep_profile_make_kept(struct dep_store *store, const struct dep_fragments *code,
 			  const struct dep_fold_options *options, struct dep_profile **out);
 void dep_profile_free(struct dep_profile *p);
+
+/* ---- profiles of a recording that is running ---- */
+
+struct dep_profile_follow;
+
+/**
+ * dep_profile_follow_new() - begin to count in a store that is being written
+ * @store: opened by dep_store_open_growing(); it must stay open until dep_profile_follow_free()
+ * @options: NULL: the defaults; copied.  failed() is called again at each look for the same segment
+ *
+ * The recorded programs and their recorder are not touched: only files of the store are read.
+ *
+ * Return: 0 or a negative errno with dep_error().
+ */
+int dep_profile_follow_new(struct dep_store *store, const struct dep_fold_options *options,
+			   struct dep_profile_follow **out);
+void dep_profile_follow_free(struct dep_profile_follow *f);
+
+/**
+ * dep_profile_follow_more() - read and count what has been added to the store
+ * @over: the store will not be written to any more.  It is complete afterwards, as if it had been
+ *	opened by dep_store_open(), and further calls do nothing
+ *
+ * Each segment is read once, as soon as the next one of its thread is stored.  All of them are read
+ * again only if the store turns out to be damaged.  Rows of the store's tables can move.
+ *
+ * Return: 0 or a negative errno with dep_error(); then only dep_profile_follow_free() may follow.
+ * -EOPNOTSUPP: the recorder drops the oldest parts of the recording.  -ESTALE: the segments of the
+ * store are out of order, which only dep_profile_make() can count.
+ */
+int dep_profile_follow_more(struct dep_profile_follow *f, bool over);
+
+/**
+ * dep_profile_follow_rows() - the profile of what dep_profile_follow_more() has found up to now
+ *
+ * It has the rows of dep_profile_make() for the store as it was then, whenever
+ * dep_profile_follow_more() was called before.  dep_profile_free() frees it.
+ *
+ * Return: 0 or a negative errno with dep_error().
+ */
+int dep_profile_follow_rows(struct dep_profile_follow *f, struct dep_profile **out);
+
+/** dep_profile_follow_code() - the fragments that rows refer to; they belong to @f */
+const struct dep_fragments *dep_profile_follow_code(const struct dep_profile_follow *f);
 
 /* ---- profiles of intervals of time ---- */
 

@@ -215,6 +215,7 @@ static int set_number(struct dep_numbers *n, u32 id, u32 number)
 {
 	u32 **page = &n->page[id / DEP_CODE_PAGE];
 
+	n->again |= dep_number_of(n, id) != 0;
 	if (id < n->nlow) {
 		n->low[id] = number;
 		set_in_block(n->block + id / DEP_ID_BLOCK, id, number);
@@ -248,7 +249,7 @@ static int add_exits(struct dep_code_made *c, struct dep_code_fragment *f, u32 n
 	return err;
 }
 
-static int add_fragment(struct dep_code_made *c, struct dep_fragment_times *times, u32 number)
+static int add_fragment(struct dep_code_made *c, u32 number)
 {
 	const struct dep_fragment *from = dep_store_fragment(c->store, number);
 	struct dep_code_fragment *f = &c->fragment[number];
@@ -259,9 +260,7 @@ static int add_fragment(struct dep_code_made *c, struct dep_fragment_times *time
 		.pc = from->d->nruns ? dep_desc_runs(from->d)->pc : 0, .process = from->process,
 		.first_step = steps, .first_exit = c->code.nexits,
 	};
-	err = dep_fragment_place(times, from, f);
-	if (!err)
-		err = add_steps(c, f, number);
+	err = add_steps(c, f, number);
 	if (!err)
 		return add_exits(c, f, number);
 	if (err != -EBADMSG)
@@ -273,51 +272,89 @@ static int add_fragment(struct dep_code_made *c, struct dep_fragment_times *time
 	return 0;
 }
 
-static int make_numbers(struct dep_code_made *c)
+/* Make the array @*p of @n elements longer; the new ones are zero. */
+static int lengthen(void *p, size_t n, size_t want, size_t size)
 {
-	const struct adept_desc_frag *d;
-	u32 i;
+	char **array = p, *longer = realloc(*array, want * size);
 
-	for (i = 0; i < c->store->model.fragments.n && c->numbers.nlow < DEP_CODE_LOW; i++) {
-		d = dep_store_fragment(c->store, i)->d;
-		if (d->first_exit + d->nexits > c->numbers.nlow)
-			c->numbers.nlow = d->first_exit + d->nexits;
-	}
-	if (c->numbers.nlow > DEP_CODE_LOW)
-		c->numbers.nlow = DEP_CODE_LOW;
-	c->numbers.low = calloc(c->numbers.nlow + 1ul, sizeof(*c->numbers.low));
-	c->numbers.block = calloc(c->numbers.nlow / DEP_ID_BLOCK + 1ul, sizeof(*c->numbers.block));
-	c->numbers.page = calloc(DEP_EXIT_LIMIT / DEP_CODE_PAGE, sizeof(*c->numbers.page));
-	if (!c->numbers.low || !c->numbers.block || !c->numbers.page)
+	if (!longer)
 		return dep_fail(-ENOMEM, "numbers of exits");
+	memset(longer + n * size, 0, (want - n) * size);
+	*array = longer;
 	return 0;
 }
 
-static int add_all(struct dep_code_made *c)
+/* Make room for the low ids of fragments [@from, @to). */
+static int grow_numbers(struct dep_code_made *c, u32 from, u32 to)
 {
-	struct dep_fragment_times times;
-	u32 i, n = (u32)c->store->model.fragments.n;
+	struct dep_numbers *n = &c->numbers;
+	const struct adept_desc_frag *d;
+	u32 i, nlow = n->nlow, had = n->low ? nlow + 1 : 0;
+	u32 blocks = n->block ? nlow / DEP_ID_BLOCK + 1 : 0;
 	int err;
 
-	c->fragment = calloc(n + 1ul, sizeof(*c->fragment));
-	c->first_insn = calloc(n + 1ul, sizeof(*c->first_insn));
-	if (!c->fragment || !c->first_insn)
-		return dep_fail(-ENOMEM, "fragments");
-	err = make_numbers(c);
-	if (err)
-		return err;
-	/* Number 0 stands for no exit. */
-	err = grow(&c->exit, &c->exits_room, 0, 1, sizeof(*c->exit));
+	for (i = from; i < to && nlow < DEP_CODE_LOW; i++) {
+		d = dep_store_fragment(c->store, i)->d;
+		if (d->first_exit + d->nexits > nlow)
+			nlow = d->first_exit + d->nexits;
+	}
+	if (nlow > DEP_CODE_LOW)
+		nlow = DEP_CODE_LOW;
+	err = lengthen(&n->low, had, nlow + 1ul, sizeof(*n->low));
+	if (!err)
+		err = lengthen(&n->block, blocks, nlow / DEP_ID_BLOCK + 1ul, sizeof(*n->block));
+	if (!err)
+		n->nlow = nlow;
+	return err;
+}
+
+/* Find out again when each fragment was translated, and its file. */
+static int place_all(struct dep_code_made *c)
+{
+	struct dep_fragment_times times;
+	u32 i;
+	int err = dep_fragment_times_make(&times, c->store);
+
+	for (i = 0; i < c->code.nfragments && !err; i++)
+		err = dep_fragment_place(&times, dep_store_fragment(c->store, i), &c->fragment[i]);
+	dep_fragment_times_free(&times);
+	return err;
+}
+
+int dep_code_grow(struct dep_fragments *code)
+{
+	struct dep_code_made *c = (struct dep_code_made *)code;
+	u32 i, from = code->nfragments, n = (u32)c->store->model.fragments.n;
+	int err;
+
+	err = grow(&c->fragment, &c->fragments_room, from, n - from, sizeof(*c->fragment));
+	if (!err)
+		err = grow(&c->first_insn, &c->first_insns_room, from, n - from,
+			   sizeof(*c->first_insn));
+	if (!err)
+		err = grow_numbers(c, from, n);
+	for (i = from; i < n && !err; i++)
+		err = add_fragment(c, i);
+	code->nfragments = i;
+	if (!err)
+		err = place_all(c);
+	code->fragment = c->fragment;
+	code->exit = c->exit;
+	code->step = c->step;
+	return err;
+}
+
+/* Number 0 stands for no exit. */
+static int add_no_exit(struct dep_code_made *c)
+{
+	int err = grow(&c->exit, &c->exits_room, 0, 1, sizeof(*c->exit));
+
 	if (err)
 		return err;
 	memset(c->exit, 0, sizeof(*c->exit));
 	c->code.nexits = 1;
-	err = dep_fragment_times_make(&times, c->store);
-	for (i = 0; i < n && !err; i++)
-		err = add_fragment(c, &times, i);
-	dep_fragment_times_free(&times);
-	c->code.nfragments = n;
-	return err;
+	c->numbers.page = calloc(DEP_EXIT_LIMIT / DEP_CODE_PAGE, sizeof(*c->numbers.page));
+	return c->numbers.page ? 0 : dep_fail(-ENOMEM, "numbers of exits");
 }
 
 int dep_code_make(struct dep_store *store, struct dep_fragments **out)
@@ -328,10 +365,9 @@ int dep_code_make(struct dep_store *store, struct dep_fragments **out)
 	if (!c)
 		return dep_fail(-ENOMEM, "fragments");
 	c->store = store;
-	err = add_all(c);
-	c->code.fragment = c->fragment;
-	c->code.exit = c->exit;
-	c->code.step = c->step;
+	err = add_no_exit(c);
+	if (!err)
+		err = dep_code_grow(&c->code);
 	if (err)
 		dep_code_free(&c->code);
 	else

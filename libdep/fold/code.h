@@ -40,6 +40,7 @@ struct dep_numbers {
 	u32 nlow;
 	struct dep_id_block *block;	/* of the low ids */
 	u32 **page;		/* DEP_EXIT_LIMIT / DEP_CODE_PAGE pointers */
+	bool again;		/* an id has been given to a second exit: the log is forged */
 };
 
 /**
@@ -66,7 +67,7 @@ struct dep_code_made {
 	struct dep_insn_info *insn;
 	u32 *first_insn;
 	u32 ninsns;
-	size_t exits_room, steps_room, insns_room;
+	size_t exits_room, steps_room, insns_room, fragments_room, first_insns_room;
 };
 
 static inline const struct dep_code_made *dep_code_made(const struct dep_fragments *code)
@@ -103,6 +104,16 @@ static inline u32 dep_number_of(const struct dep_numbers *n, u32 id)
 	page = id < DEP_EXIT_LIMIT ? n->page[id / DEP_CODE_PAGE] : NULL;
 	return page ? page[id % DEP_CODE_PAGE] : 0;
 }
+
+/**
+ * dep_code_grow() - add the fragments that were appended to a growing store
+ *
+ * Numbers of fragments and exits stay as they are, but arrays move, and the files and times of all
+ * fragments are found anew.  No other thread may use @code meanwhile.
+ *
+ * Return: 0 or a negative errno; then only dep_code_free() may follow.
+ */
+int dep_code_grow(struct dep_fragments *code);
 
 /** struct dep_code_insn - an instruction of a fragment */
 struct dep_code_insn {

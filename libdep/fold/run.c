@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Run folds over a store.
+ * Run folds over a store, or over a part of it.
  *
  * The segments are divided into units: successive segments of one thread.  Workers take units in
  * order, each with parts of its own.  An ordered fold has one worker, and units are whole threads.
@@ -14,6 +14,7 @@
 
 #include "libdep/format/file/budget.h"
 #include "libdep/format/file/error.h"
+#include "run.h"
 #include "walk.h"
 
 #define MAX_JOBS	64u
@@ -35,6 +36,7 @@ struct crew {
 	size_t nfolds;
 	const struct dep_fold_options *options;
 	const struct dep_segment *segs, *segs_end;
+	const bool *deliver;	/* by index in @segs; NULL: all */
 	size_t nsegs;
 	bool ordered;
 	struct unit *unit;
@@ -65,6 +67,11 @@ static bool is_selected(const struct crew *c, const struct dep_thread *t,
 	       (!o->to_ns || seg->start_ns < o->to_ns) && (!o->select || o->select(o->arg, seg));
 }
 
+static bool is_delivered(const struct crew *c, const struct dep_segment *seg)
+{
+	return !c->deliver || c->deliver[seg - c->segs];
+}
+
 static struct unit *add_unit(struct crew *c)
 {
 	size_t room = c->room ? 2 * c->room : 64;
@@ -84,8 +91,8 @@ static struct unit *add_unit(struct crew *c)
 static bool joins(const struct crew *c, const struct unit *u, u64 bytes,
 		  const struct dep_segment *seg, const struct dep_segment *to)
 {
-	return seg + 1 == to && seg->thread == to->thread && is_selected(c, u->thread, to) &&
-	       (c->ordered || bytes < dep_fold_unit_bytes);
+	return seg + 1 == to && seg->thread == to->thread && is_delivered(c, to) &&
+	       is_selected(c, u->thread, to) && (c->ordered || bytes < dep_fold_unit_bytes);
 }
 
 /* What stands in front of @seg, the first segment of a unit. */
@@ -116,6 +123,10 @@ static int make_units(struct crew *c)
 	u64 bytes;
 
 	while (seg < end) {
+		if (!is_delivered(c, seg)) {
+			seg++;
+			continue;
+		}
 		if (!t || t->serial != seg->thread)
 			t = dep_model_thread(&c->store->model, seg->thread);
 		if (!t)
@@ -276,9 +287,10 @@ static unsigned int count_jobs(const struct crew *c, unsigned int asked)
 	return dep_store_jobs(c->store, c->segs, c->nsegs, limit_tables(c, jobs));
 }
 
-int dep_fold_run(struct dep_store *store, const struct dep_fragments *code,
-		 const struct dep_fold *const *folds, void *const *selves, size_t n,
-		 const struct dep_fold_options *options, struct dep_fold_loss *loss)
+int dep_fold_pass(struct dep_store *store, const struct dep_fragments *code,
+		  const struct dep_fold_batch *batch, const struct dep_fold *const *folds,
+		  void *const *selves, size_t n, const struct dep_fold_options *options,
+		  struct dep_fold_loss *loss)
 {
 	static const struct dep_fold_options defaults;
 	struct dep_fold_loss none = { 0 };
@@ -289,7 +301,9 @@ int dep_fold_run(struct dep_store *store, const struct dep_fragments *code,
 	size_t i;
 	int err;
 
-	c.nsegs = dep_store_segments(store, &c.segs);
+	c.segs = batch->seg;
+	c.nsegs = batch->n;
+	c.deliver = batch->deliver;
 	c.segs_end = c.nsegs ? c.segs + c.nsegs : c.segs;
 	for (i = 0; i < n; i++)
 		c.ordered |= folds[i]->ordered;
@@ -301,4 +315,14 @@ int dep_fold_run(struct dep_store *store, const struct dep_fragments *code,
 		*loss = none;
 	free(c.unit);
 	return err;
+}
+
+int dep_fold_run(struct dep_store *store, const struct dep_fragments *code,
+		 const struct dep_fold *const *folds, void *const *selves, size_t n,
+		 const struct dep_fold_options *options, struct dep_fold_loss *loss)
+{
+	struct dep_fold_batch all = { 0 };
+
+	all.n = dep_store_segments(store, &all.seg);
+	return dep_fold_pass(store, code, &all, folds, selves, n, options, loss);
 }

@@ -308,6 +308,12 @@ static int take_column(struct dep_walk *w, struct cursor *c)
 	return take_piece(w, w->now->h.tail.frag, w->now->h.tail.insn);
 }
 
+/* True if another segment of the thread stands behind @seg in the store. */
+static bool has_next(const struct dep_walk *w, const struct dep_segment *seg)
+{
+	return seg + 1 < w->segments_end && seg[1].thread == seg->thread;
+}
+
 static int begin(struct dep_walk *w, const struct dep_segment *seg, bool follows)
 {
 	struct dep_fold_segment s = {
@@ -317,6 +323,8 @@ static int begin(struct dep_walk *w, const struct dep_segment *seg, bool follows
 	int err = 0;
 	size_t i;
 
+	if (has_next(w, seg))
+		s.next = seg + 1;
 	if (f >= 0) {
 		s.fragment = (u32)f + 1;
 		s.insn = w->now->h.head.insn;
@@ -352,8 +360,7 @@ static void report(struct dep_walk *w, const struct dep_segment *seg)
 static bool continues(const struct dep_walk *w, const struct dep_segment *seg,
 		      const struct dep_columns *c)
 {
-	return seg + 1 < w->segments_end && seg[1].thread == seg->thread &&
-	       seg[1].seq == seg->seq + 1 && !c->h.lost_bytes;
+	return has_next(w, seg) && seg[1].seq == seg->seq + 1 && !c->h.lost_bytes;
 }
 
 /*
@@ -395,7 +402,7 @@ int dep_walk_run(struct dep_walk *w, const struct dep_thread *thread,
 	w->nexits = 0;
 	w->follows = from == DEP_WALK_FOLLOWS;
 	for (i = 0; i < n; i++, seg++) {
-		more = seg + 1 < w->segments_end && seg[1].thread == seg->thread;
+		more = has_next(w, seg);
 		if (!have) {
 			report(w, seg);
 			/* Else the segment in front of it has ended with a gap. */

@@ -21,7 +21,7 @@ struct dep_walk {
 	const struct dep_fold *const *folds;
 	void **part;
 	size_t nfolds;
-	const struct dep_segment *segments_end;	/* behind the last segment of the store */
+	const struct dep_segment *segments_end;	/* behind the last segment that is known */
 	const struct dep_fold_options *options;
 	pthread_mutex_t *lock;		/* held while failed() is called */
 	struct dep_fold_loss loss;

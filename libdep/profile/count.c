@@ -13,7 +13,6 @@
 struct part {
 	struct dep_counts_all all;
 	const struct dep_fragments *code;
-	struct dep_store *store;
 	struct dep_exits *exits;
 	const struct dep_thread *of;		/* the current thread */
 	struct dep_thread_count *thread;	/* row of the current thread */
@@ -44,7 +43,6 @@ static void *make_part(void *self, const struct dep_fragments *code)
 	p->code = code;
 	p->all.start_ns = all->start_ns;
 	p->all.per_ns = all->per_ns;
-	p->store = dep_code_made(code)->store;
 	p->all.threads.may_move = DEP_TABLE_MOVES;
 	p->exits = dep_exits_new(code);
 	if (!p->exits) {
@@ -195,14 +193,10 @@ static int set_thread(struct part *p, const struct dep_thread *t, u32 interval)
 }
 
 /* A segment ends where the thread's next one begins; the last one, when the thread ended. */
-static u64 end_of(const struct part *p, const struct dep_fold_segment *seg)
+static u64 end_of(const struct dep_fold_segment *seg)
 {
-	const struct dep_segment *s, *next = seg->segment + 1;
-	size_t n = dep_store_segments(p->store, &s);
-	u64 ns = seg->thread->end_ns;
+	u64 ns = seg->next ? seg->next->start_ns : seg->thread->end_ns;
 
-	if (next < s + n && next->thread == seg->segment->thread)
-		ns = next->start_ns;
 	return ns > seg->segment->start_ns ? ns : seg->segment->start_ns;
 }
 
@@ -228,7 +222,7 @@ static int begin_segment(void *part, const struct dep_fold_segment *seg)
 	}
 	p->time->thread = seg->thread->serial;
 	p->time->start_ns = seg->segment->start_ns;
-	p->time->end_ns = end_of(p, seg);
+	p->time->end_ns = end_of(seg);
 	return 0;
 }
 

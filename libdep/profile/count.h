@@ -30,7 +30,7 @@ struct dep_seam {
 	u64 to;			/* with @through: seq of the segment behind the run */
 	u32 exit;		/* an end: indirect exit that goes on at @pc; 0: none */
 	u32 fragment;		/* of a beginning: the code at @pc, or DEP_CODE_LATER */
-	u32 entered;		/* of a beginning: @fragment of the row, if the end does not match */
+	u32 entered;		/* of a beginning: that of the row, if the end does not match */
 	/* Intervals of the first and the last segment that showed @pc; @exit is of @first. */
 	u32 first, last;
 	bool begins, through;
@@ -52,7 +52,9 @@ struct dep_seam {
  * @seams: struct dep_seam
  *
  * Keys have numbers of fragments and exits, which a growing store does not change, but not those of
- * files, which it does.  All counts belong to the interval in which the segment begins that has them: an indirect branch
+ * files, which it does.
+ *
+ * All counts belong to the interval in which the segment begins that has them: an indirect branch
  * to that of the branch, and DEP_EDGE_LEFT to that of the last segment that showed where the thread
  * would go on.
  */
@@ -80,6 +82,15 @@ int dep_counts_compact(struct dep_counts_all *a, struct dep_store *store);
 int dep_counts_join(struct dep_counts_all *to, const struct dep_counts_all *from);
 /** dep_counts_settle() - sort the exits and match the seams, after the pass; 0 or an error */
 int dep_counts_settle(struct dep_counts_all *a, struct dep_store *store);
+/**
+ * dep_counts_settle_known() - match the seams between the passes up to now
+ *
+ * Further passes may add counts of segments behind those of each thread.  At most one seam of each
+ * thread remains.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int dep_counts_settle_known(struct dep_counts_all *a);
 void dep_counts_all_free(struct dep_counts_all *a);
 
 /** dep_profile_check() - -EFBIG if @bytes of counters or rows are more than a normal store needs */

@@ -24,6 +24,13 @@ struct dep_pass {
 int dep_pass_run(struct dep_pass *pass, struct dep_store *store, const struct dep_fragments *code,
 		 const struct dep_fold_options *options);
 
+/*
+ * The steps of dep_pass_run(), for a caller that counts into @all and @profile->loss in between.
+ * They return the same.
+ */
+int dep_pass_begin(struct dep_pass *pass);
+int dep_pass_end(struct dep_pass *pass, struct dep_store *store, const struct dep_fragments *code);
+
 /** dep_pass_free() - needed also after errors */
 void dep_pass_free(struct dep_pass *pass);
 

@@ -67,6 +67,42 @@ static void fill(struct dep_pass *pass, struct dep_profile *p)
 	all->threads.row = all->times.row = NULL;
 }
 
+int dep_pass_begin(struct dep_pass *pass)
+{
+	pass->all.threads.may_move = DEP_TABLE_MOVES;
+	pass->profile = calloc(1, sizeof(*pass->profile));
+	return pass->profile ? 0 : dep_fail(-ENOMEM, "profile");
+}
+
+static int take_counters(struct dep_pass *pass, struct dep_store *store)
+{
+	int err = dep_counts_settle(&pass->all, store);
+
+	return err ? err : dep_counted_take(&pass->counted, &pass->all);
+}
+
+static int make_rows(struct dep_pass *pass, struct dep_store *store,
+		     const struct dep_fragments *code)
+{
+	int err = dep_images_make(&pass->rows.images, store);
+
+	pass->rows.store = store;
+	pass->rows.code = code;
+	pass->rows.counts = &pass->counted;
+	if (!err)
+		err = dep_rows_make(&pass->rows);
+	if (!err)
+		fill(pass, pass->profile);
+	return err;
+}
+
+int dep_pass_end(struct dep_pass *pass, struct dep_store *store, const struct dep_fragments *code)
+{
+	int err = take_counters(pass, store);
+
+	return err ? err : make_rows(pass, store, code);
+}
+
 /* Read all segments and add up. */
 static int fold(struct dep_pass *pass, struct dep_store *store, const struct dep_fragments *code,
 		const struct dep_fold_options *options)
@@ -75,9 +111,7 @@ static int fold(struct dep_pass *pass, struct dep_store *store, const struct dep
 	void *self = &pass->all;
 	int err = dep_fold_run(store, code, &fold, &self, 1, options, &pass->profile->loss);
 
-	if (!err)
-		err = dep_counts_settle(&pass->all, store);
-	return err ? err : dep_counted_take(&pass->counted, &pass->all);
+	return err ? err : take_counters(pass, store);
 }
 
 /* Take the counters that are kept in the store, or count, and keep them. */
@@ -100,7 +134,7 @@ static int fold_or_read(struct dep_pass *pass, struct dep_store *store,
 	if (err || !keep || pass->profile->loss.segments)
 		return err;
 	k = (struct dep_kept_counts){ pass->counted, pass->all.threads, pass->all.times,
-			       pass->profile->loss.gaps };
+				      pass->profile->loss.gaps };
 	dep_kept_write(&k, store, code, &key);
 	return 0;
 }
@@ -108,22 +142,12 @@ static int fold_or_read(struct dep_pass *pass, struct dep_store *store,
 int dep_pass_run(struct dep_pass *pass, struct dep_store *store, const struct dep_fragments *code,
 		 const struct dep_fold_options *options)
 {
-	struct dep_profile *p = calloc(1, sizeof(*p));
-	int err = p ? 0 : dep_fail(-ENOMEM, "profile");
+	int err = dep_pass_begin(pass);
 
-	pass->profile = p;
-	pass->all.threads.may_move = DEP_TABLE_MOVES;
-	pass->rows = (struct dep_rows){ .store = store, .code = code, .counts = &pass->counted };
 	if (!err)
 		err = pass->keep ? fold_or_read(pass, store, code, options) :
 				   fold(pass, store, code, options);
-	if (!err)
-		err = dep_images_make(&pass->rows.images, store);
-	if (!err)
-		err = dep_rows_make(&pass->rows);
-	if (!err)
-		fill(pass, p);
-	return err;
+	return err ? err : make_rows(pass, store, code);
 }
 
 void dep_pass_free(struct dep_pass *pass)

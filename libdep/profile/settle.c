@@ -172,24 +172,43 @@ static int settle_begin(struct dep_counts_all *a, struct dep_seam *open, const s
 	return err;
 }
 
-static int settle_seams(struct dep_counts_all *a)
+/* The thread may go on in a later pass where its last run, @open, has ended. */
+static void keep_end(struct dep_counts_all *a, struct dep_seam *open)
 {
-	struct dep_seam open = { .pc = DEP_PC_UNKNOWN }, *s = a->seams.row;
+	struct dep_seam *s = a->seams.row;
+
+	if (open->pc != DEP_PC_UNKNOWN) {
+		open->begins = open->through = false;
+		s[a->seams.n++] = *open;
+	}
+	*open = (struct dep_seam){ .pc = DEP_PC_UNKNOWN };
+}
+
+/* @go_on: keep the last end of each thread, each in the place of a row that was there. */
+static int settle_seams(struct dep_counts_all *a, bool go_on)
+{
+	struct dep_seam open = { .pc = DEP_PC_UNKNOWN }, now, *s = a->seams.row;
 	size_t i, n = a->seams.n;
 	int err = 0;
 
 	if (n)
 		qsort(s, n, sizeof(*s), by_seam);
+	a->seams.n = 0;
 	for (i = 0; i < n && !err; i++) {
-		if (open.thread != s[i].thread || open.seq != s[i].seq || !s[i].begins)
+		now = s[i];
+		if (go_on && open.thread != now.thread)
+			keep_end(a, &open);
+		else if (open.thread != now.thread || open.seq != now.seq || !now.begins)
 			err = settle_end(a, &open);
 		if (err)
 			break;
-		if (s[i].begins)
-			err = settle_begin(a, &open, &s[i]);
+		if (now.begins)
+			err = settle_begin(a, &open, &now);
 		else
-			open = s[i];
+			open = now;
 	}
+	if (go_on && !err)
+		keep_end(a, &open);
 	return err ? err : settle_end(a, &open);
 }
 
@@ -197,7 +216,12 @@ int dep_counts_settle(struct dep_counts_all *a, struct dep_store *store)
 {
 	int err = dep_counts_compact(a, store);
 
-	return err ? err : settle_seams(a);
+	return err ? err : settle_seams(a, false);
+}
+
+int dep_counts_settle_known(struct dep_counts_all *a)
+{
+	return settle_seams(a, true);
 }
 
 void dep_counts_all_free(struct dep_counts_all *a)
