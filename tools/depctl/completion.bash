@@ -41,6 +41,7 @@ _depctl_profile_options()
 	edges) echo --annotate= --per= ;;
 	coverage) echo --all --files --per= ;;
 	esac
+	[ "$1" = contexts ] || echo --live --every= --socket=
 	echo --function= --process= --thread= --from= --to= --top= --json --csv --jobs= --help
 }
 

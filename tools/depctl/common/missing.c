@@ -120,6 +120,16 @@ void reasons_of_profile(struct reasons *r, struct dep_store *store, const struct
 	reasons_add_missing(r, &m);
 }
 
+void reasons_of_running(struct reasons *r, const struct dep_profile *p)
+{
+	const struct missing m = { .gaps = p->loss.gaps };
+
+	r->n = 1;
+	snprintf(r->text[0], sizeof(r->text[0]), "the recording is still running");
+	reasons_add(r, p->loss.segments, "segment cannot be read", "segments cannot be read");
+	reasons_add_missing(r, &m);
+}
+
 void reasons_text(struct out *o, const struct reasons *r, const char *separator)
 {
 	size_t i;

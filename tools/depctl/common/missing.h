@@ -44,6 +44,9 @@ void reasons_add_missing(struct reasons *r, const struct missing *m);
 void reasons_of_profile(struct reasons *r, struct dep_store *store, const struct dep_profile *p,
 			const struct dep_contexts *c);
 
+/** reasons_of_running() - the same for rows of a recording that is still running */
+void reasons_of_running(struct reasons *r, const struct dep_profile *p);
+
 /** reasons_text() - print "complete: yes", or "complete: no", the separator and the reasons */
 void reasons_text(struct out *o, const struct reasons *r, const char *separator);
 /** reasons_json() - write the members "complete" and "missing" */

@@ -82,6 +82,19 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 
 const struct argp profile_argp = { options, parse_common, NULL, NULL, NULL, NULL, NULL };
 
+static void check_live(struct argp_state *state)
+{
+	const struct profile_options *o = state->input;
+
+	if (!o->live && (o->every_ns || o->socket))
+		argp_error(state, "%s needs --live", o->every_ns ? "--every" : "--socket");
+	if (o->live && (o->per_ns || o->inclusive || o->tid))
+		argp_error(state, "--live cannot be combined with %s", o->per_ns ? "--per" :
+			   o->inclusive ? "--inclusive" : "--thread");
+	if (o->every_ns && o->form == PROFILE_CSV)
+		argp_error(state, "--every cannot be combined with --csv");
+}
+
 error_t profile_parse(int key, char *arg, struct argp_state *state)
 {
 	struct profile_options *o = state->input;
@@ -114,7 +127,17 @@ error_t profile_parse(int key, char *arg, struct argp_state *state)
 	case OPT_PER:
 		o->per_ns = take_time(state, "--per", arg);
 		return 0;
+	case OPT_LIVE:
+		o->live = true;
+		return 0;
+	case OPT_EVERY:
+		o->every_ns = take_time(state, "--every", arg);
+		return 0;
+	case OPT_DEPD:
+		o->socket = arg;
+		return 0;
 	case ARGP_KEY_END:
+		check_live(state);
 		if (o->from_ns && o->to_ns && o->from_ns >= o->to_ns)
 			argp_error(state, "--from must be less than --to");
 		if (o->per_ns && (o->inclusive || o->annotate || o->all))

@@ -28,6 +28,9 @@ struct profile_options {
 	bool inclusive;			/* methods: with callees */
 	double min;			/* contexts: least share, from 0 to 1 */
 	const char *annotate;		/* edges: pattern of the functions to print */
+	bool live;			/* follow a recording that is running */
+	uint64_t every_ns;		/* with @live: print rows so often; 0: only at the end */
+	const char *socket;		/* with @live: of depd; NULL: the default */
 };
 
 /** profile_argp - options of all queries and of depctl report, into a struct profile_options */
@@ -42,7 +45,7 @@ error_t profile_parse(int key, char *arg, struct argp_state *state);
 
 enum {
 	OPT_ALL = 700, OPT_FILES, OPT_MIN, OPT_ANNOTATE, OPT_INCLUSIVE, OPT_FUNCTION, OPT_CSV,
-	OPT_PER,
+	OPT_PER, OPT_LIVE, OPT_EVERY, OPT_DEPD,
 };
 
 /* ---- view.c ---- */
@@ -68,6 +71,14 @@ struct profile_view {
 /** profile_open() - open the store and make the profile; 0, or EXIT_FAILURE after a message */
 int profile_open(struct profile_view *v, const struct profile_options *o, unsigned int needs);
 void profile_close(struct profile_view *v);
+
+/**
+ * profile_select() - set @v->fold to what the options select
+ * @complete: no process or thread is added to the store any more
+ *
+ * Return: 0, or EXIT_FAILURE after a message.
+ */
+int profile_select(struct profile_view *v, bool complete);
 
 /** profile_failed() - print a message for @err, a negative errno; EXIT_FAILURE */
 int profile_failed(const struct profile_view *v, int err);

@@ -10,6 +10,10 @@ static const struct argp_option options[] = {
 	{ "function", OPT_FUNCTION, "PATTERN", 0,
 	  "Only functions whose names match PATTERN, such as 'str*'", 2 },
 	{ "csv", OPT_CSV, NULL, 0, "Print comma-separated values", 3 },
+	{ "live", OPT_LIVE, NULL, 0, "Follow a recording that is still running, and print the rows "
+	  "when it ends", 4 },
+	{ "every", OPT_EVERY, "TIME", 0, "With --live: also print the rows so far each TIME", 4 },
+	{ "socket", OPT_DEPD, "PATH", 0, "With --live: socket of depd", 9 },
 	{ 0 }
 };
 
@@ -34,7 +38,10 @@ static void end_text(struct query *q)
 	struct json j;
 	size_t i;
 
-	profile_reasons(&q->v, &why);
+	if (q->running)
+		reasons_of_running(&why, q->v.p);
+	else
+		profile_reasons(&q->v, &why);
 	switch (q->o.form) {
 	case PROFILE_TEXT:
 		reasons_text(&q->out, &why, ": ");
@@ -73,7 +80,7 @@ static int print_intervals(struct query *q, const struct query_kind *kind)
 	return next < 0 ? profile_failed(&q->v, next) : status;
 }
 
-static int print(struct query *q, const struct query_kind *kind)
+static int print_rows(struct query *q, const struct query_kind *kind)
 {
 	int status = kind->begin ? kind->begin(q) : 0;
 	struct row_columns c = { 0 };
@@ -94,10 +101,34 @@ static int print(struct query *q, const struct query_kind *kind)
 	return status ? EXIT_FAILURE : 0;
 }
 
+int query_print(struct query *q, const struct query_kind *kind)
+{
+	int status = print_rows(q, kind);
+
+	if (status)
+		return status;
+	end_text(q);
+	return q->running ? EXIT_FAILURE : profile_status(&q->v);
+}
+
+static int query_store(struct query *q, const struct query_kind *kind)
+{
+	int status = profile_open(&q->v, &q->o,
+				  kind->needs | (q->o.inclusive ? VIEW_CONTEXTS : 0));
+
+	if (!status)
+		status = query_print(q, kind);
+	profile_close(&q->v);
+	return status;
+}
+
 int query_run(const struct query_kind *kind, int argc, char **argv)
 {
 	const struct argp_child children[] = { { &common, 0, NULL, 0 }, { 0 } };
-	const struct argp argp = { kind->options, parse, "STORE", kind->doc, children, NULL, NULL };
+	const struct argp argp = {
+		kind->options, parse, kind->needs & VIEW_CONTEXTS ? "STORE" :
+		"STORE\n--live STORE|SESSION", kind->doc, children, NULL, NULL
+	};
 	struct query *q = calloc(1, sizeof(*q));
 	int status;
 
@@ -110,16 +141,13 @@ int query_run(const struct query_kind *kind, int argc, char **argv)
 	out_begin(&q->out);
 	if (q->o.form == PROFILE_TEXT)
 		out_layout(&q->out);
-	status = profile_open(&q->v, &q->o, kind->needs | (q->o.inclusive ? VIEW_CONTEXTS : 0));
-	if (!status) {
-		status = print(q, kind);
-		if (!status) {
-			end_text(q);
-			status = profile_status(&q->v);
-		}
-		status |= out_end(&q->out);
-	}
-	profile_close(&q->v);
+	if (q->o.live)
+		status = query_live(q, kind);
+	else
+		status = QUERY_COMPLETE;
+	if (status == QUERY_COMPLETE)
+		status = query_store(q, kind);
+	status |= out_end(&q->out);
 	free(q);
 	return status;
 }

@@ -3,6 +3,8 @@
 #ifndef DEPCTL_PROFILE_QUERY_H
 #define DEPCTL_PROFILE_QUERY_H
 
+#include <limits.h>
+
 #include "tools/depctl/common/table.h"
 #include "profile.h"
 #include "queries.h"
@@ -71,6 +73,8 @@ struct query {
 	/* what the rows are of: the whole of v.p, or with --per one interval after the other */
 	const struct dep_profile *p;
 	void *whole;			/* what begin() made of v.p */
+	bool running;			/* the recording goes on: these are the rows so far */
+	char path[PATH_MAX];		/* with --live: of the session's store */
 	struct out out;
 	struct rows rows;
 };
@@ -96,6 +100,20 @@ struct query_kind {
 
 /** query_run() - parse the arguments, open the store, print the rows and what is missing */
 int query_run(const struct query_kind *kind, int argc, char **argv);
+
+/** query_print() - print the rows of q->v and what is missing; returns the exit status */
+int query_print(struct query *q, const struct query_kind *kind);
+
+/* ---- live.c ---- */
+
+#define QUERY_COMPLETE	(-1)	/* see query_live() */
+
+/**
+ * query_live() - follow the recording that the options name, and print its rows
+ *
+ * Return: the exit status; QUERY_COMPLETE: the store is complete, and nothing was printed of it.
+ */
+int query_live(struct query *q, const struct query_kind *kind);
 
 /** query_rows() - number of rows to print of @n that there are */
 size_t query_rows(const struct query *q, size_t n);

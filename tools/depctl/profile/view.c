@@ -41,14 +41,14 @@ static int select_thread(struct profile_view *v)
 	return v->fold.thread ? 0 : no_thread(o);
 }
 
-static int select_part(struct profile_view *v)
+int profile_select(struct profile_view *v, bool complete)
 {
 	const struct profile_options *o = v->o;
 	uint64_t start = dep_store_meta(v->store)->start_ns;
 
 	v->fold.jobs = o->jobs;
 	v->fold.process = o->process;
-	if (o->process && !process_of(v->store, o->process)) {
+	if (complete && o->process && !process_of(v->store, o->process)) {
 		warn("%s: there is no process %u; see `depctl ls --json'", o->path, o->process);
 		return EXIT_FAILURE;
 	}
@@ -110,7 +110,7 @@ int profile_open(struct profile_view *v, const struct profile_options *o, unsign
 	*v = (struct profile_view){ .o = o, .store = open_store(o->path) };
 	if (!v->store)
 		return EXIT_FAILURE;
-	status = select_part(v);
+	status = profile_select(v, true);
 	return status ? status : make(v, needs);
 }
 
