@@ -101,8 +101,12 @@ struct query_kind {
 /** query_run() - parse the arguments, open the store, print the rows and what is missing */
 int query_run(const struct query_kind *kind, int argc, char **argv);
 
+/* ---- query_print.c ---- */
+
 /** query_print() - print the rows of q->v and what is missing; returns the exit status */
 int query_print(struct query *q, const struct query_kind *kind);
+/** query_rows() - number of rows to print of @n that there are */
+size_t query_rows(const struct query *q, size_t n);
 
 /* ---- live.c ---- */
 
@@ -115,8 +119,7 @@ int query_print(struct query *q, const struct query_kind *kind);
  */
 int query_live(struct query *q, const struct query_kind *kind);
 
-/** query_rows() - number of rows to print of @n that there are */
-size_t query_rows(const struct query *q, size_t n);
+/* ---- annotate.c, coverage_files.c ---- */
 
 /** annotate() - print the functions that match @pattern with counts; 0, or EXIT_FAILURE */
 int annotate(struct query *q, const char *pattern);
