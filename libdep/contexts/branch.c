@@ -191,6 +191,7 @@ static int return_from_first(struct dep_walk *w, const struct dep_branch_at *b, 
 static int return_at(struct dep_walk *w, const struct dep_branch_at *b, u64 sp)
 {
 	u64 after = sp + 8 + b->move->pops, ret = dep_top(w)->ret;
+	const struct dep_strand *at = w->at;
 	struct dep_activation *top;
 	size_t n = w->at->n;
 	bool anew = w->anew;
@@ -225,8 +226,10 @@ static int return_at(struct dep_walk *w, const struct dep_branch_at *b, u64 sp)
 		/* A stack that was used before begins anew. */
 		return begin_stack(w, b, after);
 	} else if (!is_entry(w, b)) {
-		/* The last frame may have ended: its return address was copied to another place. */
-		w->unknown_returns += w->at->n >= n || ret != b->to;
+		if (w->at == at && n > 2 && w->at->n == n && ret == b->to && b->to)
+			pop(w);	/* it has moved its return address down, as code of V8 does */
+		else
+			w->unknown_returns += w->at->n >= n || ret != b->to;
 		return 0;
 	}
 	/* A return that calls: its address was written to the stack. */

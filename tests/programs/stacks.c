@@ -263,6 +263,7 @@ void asm_landing(int n);
 void asm_switch_stack(void *top, void (*function)(int), int n);
 void asm_aligned(int n);
 void asm_dynamic(int n, long bytes);
+void asm_moved(int n);
 
 __asm__(
 "	.text\n"
@@ -308,6 +309,21 @@ __asm__(
 "	pop %rbx\n"
 "	mov $5, %edi\n"
 "	lea work(%rip), %rax\n"
+"	push %rax\n"
+"	ret\n"
+/* a prologue out of line: it makes the caller's frame, and moves its return address below that */
+"asm_moved:\n"
+"	call prologue\n"
+"	call work\n"
+"	mov %rbp, %rsp\n"
+"	pop %rbp\n"
+"	mov $6, %edi\n"
+"	jmp work\n"
+"prologue:\n"
+"	pop %rax\n"
+"	push %rbp\n"
+"	mov %rsp, %rbp\n"
+"	sub $64, %rsp\n"
 "	push %rax\n"
 "	ret\n"
 /* a call of the next instruction runs what follows twice */
@@ -458,6 +474,7 @@ static void assembly(void)
 		asm_switch_stack(stack + STACK - 64, work, i);
 		asm_aligned(i);
 		asm_dynamic(i, 64 * i);
+		asm_moved(i);
 		work(i);
 	}
 }

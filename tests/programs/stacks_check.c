@@ -5,7 +5,8 @@
  *	stacks_check [--no-at] STORE [RANGES]
  *
  * The oracle recovers everything, so it knows rsp at each call and return.  It keeps a naive stack:
- * a call pops all frames that are not above rsp and pushes one.  At each call, the caller's frame
+ * a call pops all frames that are not above rsp and pushes one.  A return pops those below rsp, or
+ * else the last one if it goes to the instruction behind its call.  At each call, the caller's frame
  * and the number of frames must be the same.  RANGES has lines "stack BEGIN END", in hexadecimal:
  * stacks that the program made, besides that of each thread.
  *
@@ -25,6 +26,7 @@
 #include "libdep/contexts/make.h"
 
 #define STACKS 4096
+#define INSN_MAX 15		/* bytes of an instruction */
 #define SAMPLE 997		/* one call in this number is a sample */
 #define SAMPLED_FRAMES 4000000
 
@@ -65,6 +67,7 @@ struct oracle {
 	const struct dep_segment *segment;
 	int signal, shares;
 	struct stack *last;
+	struct stack *below;		/* a return has popped no frame of it: where does it go? */
 	struct forked *forked;
 	size_t nforked;
 	/* what is checked */
@@ -190,7 +193,7 @@ static void begin_thread(struct oracle *o, uint32_t serial)
 	o->now = NULL;
 	o->thread = serial;
 	o->signal = o->shares = 0;
-	o->last = NULL;
+	o->last = o->below = NULL;
 	for (i = 0; i < o->nforked && !o->now; i++)
 		if (o->forked[i].stacks && o->forked[i].parent == t->parent &&
 		    o->forked[i].pid == t->tid) {
@@ -234,6 +237,21 @@ static void take_return(struct oracle *o, uint64_t sp)
 	    s != o->now->stack)
 		s->n = 0;
 	o->last = s;
+	o->below = n == s->n ? s : NULL;
+}
+
+/* A function that moved its return address down ends when it returns behind its call. */
+static void take_block(struct oracle *o, uint64_t pc)
+{
+	struct stack *s = o->below;
+	const struct frame *f;
+
+	o->below = NULL;
+	if (!s || !s->n)
+		return;
+	f = &s->frame[s->n - 1];
+	if (!f->handler && pc > f->pc && pc - f->pc <= INSN_MAX)
+		s->n--;
 }
 
 static void take_sample(struct oracle *o, const struct stack *s, uint64_t pc)
@@ -295,6 +313,7 @@ static void take_event(struct oracle *o, const struct dep_event *ev)
 	struct adept_ev_fork f;
 	struct stack *s;
 
+	o->below = NULL;
 	if (ev->id == ADEPT_EV_SIGNAL) {
 		o->signal = 1;
 	} else if (ev->id == ADEPT_EV_FORK) {
@@ -327,7 +346,9 @@ static int batch(void *arg, const struct dep_segment *seg, const struct dep_item
 	for (i = 0; i < n; i++) {
 		if (items[i].kind == DEP_ITEM_CALL && !items[i].call.is_jump)
 			check_stack(o, items[i].call.sp);
-		if (items[i].kind == DEP_ITEM_EVENT)
+		if (items[i].kind == DEP_ITEM_BLOCK)
+			take_block(o, items[i].block.pc);
+		else if (items[i].kind == DEP_ITEM_EVENT)
 			take_event(o, &items[i].event);
 		else if (items[i].kind == DEP_ITEM_CALL && items[i].call.is_return)
 			take_return(o, items[i].call.sp);
@@ -493,7 +514,8 @@ int main(int argc, char **argv)
 {
 	const struct dep_contexts_options options = { .times = true };
 	struct dep_sink sink = {
-		.want = DEP_WANT_CALLS | DEP_WANT_JUMPS | DEP_WANT_EVENTS, .batch = batch,
+		.want = DEP_WANT_BLOCKS | DEP_WANT_CALLS | DEP_WANT_JUMPS | DEP_WANT_EVENTS,
+		.batch = batch,
 	};
 	struct oracle *o = need(calloc(1, sizeof(*o)));
 	const struct dep_segment *segs;
