@@ -74,7 +74,7 @@ ENGINE_OBJ := $(patsubst libdep/%,$(B)/freestanding/%.o,$(ENGINE_SRC))
 
 X86_HOST := $(X86_SRC) libdep/x86/derive_run.c
 LIB_SRC := $(call in,$(addprefix libdep/,inject attach format recover fold profile contexts \
-			symbols collect analyze)) \
+			paths symbols collect analyze)) \
 	   $(X86_HOST)
 LIB_OBJ := $(patsubst %.c,$(B)/host/%.o,$(LIB_SRC))
 # depd's rules, without BPF.
@@ -135,7 +135,7 @@ $(B)/engine_image.o: $(B)/engine_image.S
 
 # Where analysis spends its time, unless somebody asked for less: 7 % fewer instructions on redis.
 HOT := libdep/recover/% libdep/analyze/% libdep/format/% libdep/fold/% libdep/profile/% \
-       libdep/contexts/%
+       libdep/contexts/% libdep/paths/%
 HOTOPT := $(if $(filter -O2,$(CFLAGS)),-O3)
 
 $(B)/host/%.o: %.c $(B)/x86tab.h Makefile
@@ -183,7 +183,7 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	sd_notify policy tracer word_set filter filter_functions filter_executions \
 	filtered_program jit branch_table delta verdict durable access account link budget \
 	descriptor attach_facts fold fold_random follow intervals sequences entries contexts \
-	callers page kept trigger_queue export_samples index
+	callers page kept trigger_queue export_samples index paths
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)
@@ -245,6 +245,8 @@ $(B)/tests/test_sequences: $(call unit_obj,test_sequences fold_store stream stre
 $(B)/tests/test_entries: $(call unit_obj,test_entries fold_store stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_contexts: $(call unit_obj,test_contexts fold_store stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_callers: $(call unit_obj,test_callers fold_store stream stream_frag) $(B)/libdep.a
+paths_test = $(call unit_obj,test_$(1) graph_util) $(call part_obj,paths)
+$(B)/tests/test_paths: $(call paths_test,paths) | $(B)/paths_freestanding.o
 $(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files test_symbols_code \
 				test_symbols_starts test_symbols_odd sym_run sym_code) $(B)/libdep.a
 $(B)/tests/test_write_queue: $(call unit_obj,test_write_queue stream stream_frag fixed_random) \
@@ -317,6 +319,15 @@ $(B)/tests/test_metrics: $(call unit_obj,test_metrics fake_core fake_client) $(c
 $(B)/tests/test_client: $(call unit_obj,test_client fake_core fake_client) $(control_obj) \
 			$(patsubst %,$(B)/host/tools/depctl/%.o,daemon/client \
 			daemon/client_socket common/util common/terminal) $(B)/libdep.a
+
+# The engine is to link libdep/paths: it must do without the C library.
+PATHS_OBJ := $(patsubst libdep/%,$(B)/freestanding/%.o,$(call in,libdep/paths))
+$(B)/paths_freestanding.o: $(PATHS_OBJ)
+	$(call msg,LD,$@)
+	$(Q)ld -r -o $@.tmp $^
+	$(Q)if nm -u $@.tmp | grep -vwE 'memcpy|memmove|memset|memcmp'; then \
+		echo "libdep/paths uses symbols that the engine does not have" >&2; exit 1; fi
+	$(Q)mv $@.tmp $@
 
 $(TESTS): $(call unit_obj,select_tests)
 	$(call msg,LD,$@)
@@ -496,4 +507,5 @@ clean:
 .PHONY: all tests check check-long bench bench-attach bench-races bench-depd bench-pgo \
 	bench-profiles lint docs \
 	compile_commands install uninstall clean
--include $(ENGINE_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(DEPCTL_OBJ:.o=.d) $(wildcard $(B)/tests/*.d)
+-include $(ENGINE_OBJ:.o=.d) $(PATHS_OBJ:.o=.d) $(LIB_OBJ:.o=.d) $(DEPCTL_OBJ:.o=.d) \
+	$(wildcard $(B)/tests/*.d)
