@@ -183,3 +183,18 @@ void random_graph(struct dep_path_graph *g, const struct dep_path_memory *m, u32
 			assert_int_equal(dep_path_graph_end_at(g, v), 0);
 	assert_int_equal(dep_path_graph_finish(g), 0);
 }
+
+u64 sum_of_increments(const struct dep_path_chords *c, u64 number)
+{
+	const struct dep_paths *p = c->paths;
+	u64 rest = number, sum = 0;
+	u32 at = p->entry, arc;
+
+	while (at != p->exit) {
+		arc = dep_path_arc_for(p, at, rest);
+		rest -= p->arc[arc].value;
+		sum += (u64)c->increment[arc];
+		at = p->arc[arc].to;
+	}
+	return sum;
+}

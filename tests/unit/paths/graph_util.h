@@ -3,6 +3,7 @@
 #ifndef TESTS_UNIT_PATHS_GRAPH_UTIL_H
 #define TESTS_UNIT_PATHS_GRAPH_UTIL_H
 
+#include "libdep/paths/chords.h"
 #include "libdep/paths/number.h"
 #include "libdep/paths/regenerate.h"
 
@@ -56,5 +57,8 @@ char *path_text(const struct dep_paths *p, u64 number, char text[PATH_TEXT]);
  * loop to themselves or have no edges.  In some graphs paths end at chosen edges.
  */
 void random_graph(struct dep_path_graph *g, const struct dep_path_memory *m, u32 most);
+
+/** sum_of_increments() - what the chords on the path of a number add up to */
+u64 sum_of_increments(const struct dep_path_chords *c, u64 number);
 
 #endif
