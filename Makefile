@@ -183,7 +183,8 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	sd_notify policy tracer word_set filter filter_functions filter_executions \
 	filtered_program jit branch_table delta verdict durable access account link budget \
 	descriptor attach_facts fold fold_random follow intervals sequences entries contexts \
-	callers page kept trigger_queue export_samples index paths paths_chords paths_predict
+	callers page kept trigger_queue export_samples index paths paths_chords paths_predict \
+	paths_random paths_large
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)
@@ -249,6 +250,8 @@ paths_test = $(call unit_obj,test_$(1) graph_util) $(call part_obj,paths)
 $(B)/tests/test_paths: $(call paths_test,paths) | $(B)/paths_freestanding.o
 $(B)/tests/test_paths_chords: $(call paths_test,paths_chords)
 $(B)/tests/test_paths_predict: $(call paths_test,paths_predict)
+$(B)/tests/test_paths_random: $(call paths_test,paths_random)
+$(B)/tests/test_paths_large: $(call paths_test,paths_large)
 $(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files test_symbols_code \
 				test_symbols_starts test_symbols_odd sym_run sym_code) $(B)/libdep.a
 $(B)/tests/test_write_queue: $(call unit_obj,test_write_queue stream stream_frag fixed_random) \
