@@ -239,7 +239,8 @@ $(B)/tests/test_fold_random: $(call unit_obj,test_fold_random fold_store stream 
 			   $(B)/libdep.a
 $(B)/tests/test_intervals: $(call unit_obj,test_intervals fold_store stream stream_frag) \
 			 $(B)/libdep.a
-$(B)/tests/test_kept: $(call unit_obj,test_kept fold_store stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_kept: $(call unit_obj,test_kept kept_bytes fold_store stream stream_frag) \
+		    $(B)/libdep.a
 $(B)/tests/test_follow: $(call unit_obj,test_follow fold_store stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_sequences: $(call unit_obj,test_sequences fold_store stream stream_frag) \
 			 $(B)/libdep.a

@@ -120,8 +120,8 @@ static bool times_fit(struct check *c, const struct dep_time_count *t, size_t n)
 	return n <= c->store->segs.n && sum == c->insns;
 }
 
-bool dep_kept_fits(const struct dep_kept_counts *k, struct dep_store *store,
-		   const struct dep_fragments *code)
+bool dep_kept_counts_fit(const struct dep_kept_counts *k, struct dep_store *store,
+			 const struct dep_fragments *code)
 {
 	struct check c = { .store = store, .code = code };
 

@@ -123,7 +123,7 @@ static int fold_or_read(struct dep_pass *pass, struct dep_store *store,
 	bool keep = dep_kept_key(&key, store, code, options);
 	int err;
 
-	if (keep && dep_kept_read(&k, store, code, &key)) {
+	if (keep && dep_kept_counts_read(&k, store, code, &key)) {
 		pass->counted = k.counted;
 		pass->all.threads = k.threads;
 		pass->all.times = k.times;
@@ -135,7 +135,7 @@ static int fold_or_read(struct dep_pass *pass, struct dep_store *store,
 		return err;
 	k = (struct dep_kept_counts){ pass->counted, pass->all.threads, pass->all.times,
 				      pass->profile->loss.gaps };
-	dep_kept_write(&k, store, code, &key);
+	dep_kept_counts_write(&k, store, code, &key);
 	return 0;
 }
 

@@ -150,21 +150,35 @@ static void find_intervals(struct dep_store *s, const struct dep_fragments *code
 	}
 }
 
-/* Change some words of the file of counters, and correct its checksums. */
-static void change_kept(struct dep_store *s, uint64_t seed)
+/* Correct the checksums of a file of @size bytes. */
+static void seal(const struct dep_kept_kind *kind, struct dep_wire_kept *h, size_t size,
+		 uint64_t seed)
+{
+	const uint8_t *at = (uint8_t *)(h + 1), *end = (uint8_t *)h + size;
+	uint64_t bytes;
+	uint32_t i;
+
+	for (i = 0; i < kind->tables; i++, at += bytes) {
+		bytes = (uint64_t)h->n[i] * kind->row_bytes[i];
+		if (bytes > (uint64_t)(end - at))
+			break;
+		h->rows[i] = XXH3_64bits_withSeed(at, bytes, seed);
+	}
+	h->check = XXH3_64bits_withSeed(h, offsetof(struct dep_wire_kept, check), seed);
+}
+
+/* Change some words of the file of @kind, and correct its checksums. */
+static void change_kept(struct dep_store *s, const struct dep_kept_kind *kind, uint64_t seed)
 {
 	static uint64_t words[1 << 16];
-	struct dep_wire_counts *h = (struct dep_wire_counts *)words;
-	int fd = openat(s->dirfd, DEP_COUNTS_NAME, O_RDWR | O_CLOEXEC), i;
+	int fd = openat(s->dirfd, kind->name, O_RDWR | O_CLOEXEC), i;
 	ssize_t size = fd < 0 ? 0 : pread(fd, words, sizeof(words), 0);
 
-	for (i = 0; i < 3 && size > (ssize_t)sizeof(*h); i++) {
+	for (i = 0; i < 3 && size > (ssize_t)sizeof(struct dep_wire_kept); i++) {
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
 		/* Often a small change: it is found only by what it means. */
 		words[(seed >> 33) % ((size_t)size / 8)] ^= 1ull << (seed & (seed & 64 ? 63 : 7));
-		h->rows_check = XXH3_64bits_withSeed(h + 1, (size_t)size - sizeof(*h), s->fmt.seed);
-		h->check = XXH3_64bits_withSeed(h, offsetof(struct dep_wire_counts, check),
-						s->fmt.seed);
+		seal(kind, (struct dep_wire_kept *)words, (size_t)size, s->fmt.seed);
 		if (pwrite(fd, words, (size_t)size, 0) != size)
 			abort();
 	}
@@ -189,7 +203,8 @@ static void find_kept(struct dep_store *s, const struct dep_fragments *code,
 		check_rows(p);
 		dep_profile_free(p);
 		if (i)
-			change_kept(s, whole->insns * 31 + whole->nedges * 7 + (uint64_t)i);
+			change_kept(s, &dep_counts_file,
+				    whole->insns * 31 + whole->nedges * 7 + (uint64_t)i);
 	}
 	unlinkat(s->dirfd, DEP_COUNTS_NAME, 0);
 }

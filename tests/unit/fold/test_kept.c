@@ -3,48 +3,16 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
-#include "fold_store.h"
+#include "kept_bytes.h"
 #include "libdep/profile/kept.h"
 
 /* A store with random chunks, its file of counters, and its rows without that. */
 struct kept_store {
 	struct fold_store f;
 	struct stream r;
-	char file[160];
-	u8 *bytes;
-	size_t size;
+	struct kept_bytes file;
 };
-
-static void read_file(struct kept_store *k)
-{
-	FILE *in = fopen(k->file, "rb");
-
-	assert_non_null(in);
-	free(k->bytes);
-	k->bytes = malloc(1 << 20);
-	assert_non_null(k->bytes);
-	k->size = fread(k->bytes, 1, 1 << 20, in);
-	assert_true(k->size > sizeof(struct dep_wire_counts) && k->size < 1 << 20);
-	fclose(in);
-}
-
-static void write_file(struct kept_store *k, const void *bytes, size_t size)
-{
-	FILE *out = fopen(k->file, "wb");
-
-	assert_non_null(out);
-	assert_int_equal(fwrite(bytes, 1, size, out), size);
-	assert_int_equal(fclose(out), 0);
-}
-
-static bool is_there(const struct kept_store *k)
-{
-	struct stat st;
-
-	return !lstat(k->file, &st);
-}
 
 static struct dep_profile *make(struct kept_store *k, const struct dep_fold_options *o)
 {
@@ -88,42 +56,15 @@ static void begin(struct kept_store *k, u64 seed)
 			if (dep_writer_segment(k->f.w, t, &r->chunk[n].c, r->chunk[n].body))
 				fail_msg("%s", dep_error());
 	fold_store_open(&k->f);
-	snprintf(k->file, sizeof(k->file), "%s/profile.counts", k->f.dir);
+	kept_bytes_begin(&k->file, &k->f, &dep_counts_file);
 	fold_profile(&k->f, 1 << 20, NULL);
 }
 
 static void end(struct kept_store *k)
 {
-	free(k->bytes);
+	kept_bytes_end(&k->file);
 	fold_store_close(&k->f);
 	stream_free(&k->r);
-}
-
-/* Correct the checksums of the file in memory. */
-static void seal(struct kept_store *k)
-{
-	struct dep_wire_counts *h = (void *)k->bytes;
-	u64 seed = k->f.s->fmt.seed;
-
-	h->rows_check = XXH3_64bits_withSeed(h + 1, k->size - sizeof(*h), seed);
-	h->check = XXH3_64bits_withSeed(h, offsetof(struct dep_wire_counts, check), seed);
-}
-
-static void *rows_of(struct kept_store *k, enum dep_kept_rows kind)
-{
-	static const size_t size[] = {
-		sizeof(struct dep_exit_total), sizeof(struct dep_counter),
-		sizeof(struct dep_counter), sizeof(struct dep_counter),
-		sizeof(struct dep_thread_count), sizeof(struct dep_time_count),
-	};
-	const struct dep_wire_counts *h = (void *)k->bytes;
-	u8 *at = k->bytes + sizeof(*h);
-	u32 i;
-
-	for (i = 0; i < kind; i++)
-		at += h->n[i] * size[i];
-	assert_true(h->n[kind]);
-	return at;
 }
 
 /* ---- tests ---- */
@@ -136,9 +77,9 @@ static void same_rows(void **state)
 	(void)state;
 	for (seed = 1; seed <= 12; seed++) {
 		begin(&k, seed);
-		assert_false(is_there(&k));
+		assert_false(kept_is_there(&k.file));
 		check(&k);
-		assert_true(is_there(&k));
+		assert_true(kept_is_there(&k.file));
 		check(&k);
 		end(&k);
 	}
@@ -156,11 +97,10 @@ static void counters_are_used(void **state)
 	(void)state;
 	begin(&k, 5);
 	check(&k);
-	read_file(&k);
-	c = rows_of(&k, DEP_KEPT_INTERRUPTIONS);
+	kept_read(&k.file);
+	c = kept_rows(&k.file, DEP_KEPT_INTERRUPTIONS);
 	c->count += 1000;
-	seal(&k);
-	write_file(&k, k.bytes, k.size);
+	kept_seal(&k.file);
 	p = make(&k, NULL);
 	for (i = 0; i < p->nedges; i++)
 		after += p->edge[i].count;
@@ -194,7 +134,7 @@ static void parts_are_not_kept(void **state)
 	for (pass = 0; pass < 2; pass++) {
 		for (i = 0; i < sizeof(part) / sizeof(*part); i++) {
 			p = make(&k, &part[i]);
-			assert_int_equal(is_there(&k), pass);
+			assert_int_equal(kept_is_there(&k.file), pass);
 			assert_true(p->insns < k.f.p->insns);
 			dep_profile_free(p);
 		}
@@ -212,17 +152,17 @@ static void damaged_files(void **state)
 	(void)state;
 	begin(&k, 3);
 	check(&k);
-	read_file(&k);
-	for (i = 0; i < k.size; i += i < sizeof(struct dep_wire_counts) ? 1 : 37) {
-		k.bytes[i] ^= 0x41;
-		write_file(&k, k.bytes, k.size);
+	kept_read(&k.file);
+	for (i = 0; i < k.file.size; i += i < sizeof(struct dep_wire_kept) ? 1 : 37) {
+		k.file.bytes[i] ^= 0x41;
+		kept_write(&k.file, k.file.size);
 		check(&k);
-		k.bytes[i] ^= 0x41;
-		write_file(&k, k.bytes, i);
+		k.file.bytes[i] ^= 0x41;
+		kept_write(&k.file, i);
 		check(&k);
 	}
-	write_file(&k, k.bytes, k.size);
-	assert_int_equal(truncate(k.file, 1ll << 40), 0);
+	kept_write(&k.file, k.file.size);
+	assert_int_equal(truncate(k.file.file, 1ll << 40), 0);
 	check(&k);
 	end(&k);
 }
@@ -231,12 +171,11 @@ static void damaged_files(void **state)
 #define FORGED(k, good, kind, type, field, value) \
 	do { \
 		type *row_; \
-		memcpy((k)->bytes, good, (k)->size); \
-		row_ = rows_of(k, kind); \
+		memcpy((k)->file.bytes, good, (k)->file.size); \
+		row_ = kept_rows(&(k)->file, kind); \
 		assert_true(row_->field != (value)); \
 		row_->field = (value); \
-		seal(k); \
-		write_file(k, (k)->bytes, (k)->size); \
+		kept_seal(&(k)->file); \
 		check(k); \
 	} while (0)
 
@@ -250,10 +189,10 @@ static void forged_rows(void **state)
 	(void)state;
 	begin(&k, 9);
 	check(&k);
-	read_file(&k);
-	good = malloc(k.size);
+	kept_read(&k.file);
+	good = malloc(k.file.size);
 	assert_non_null(good);
-	memcpy(good, k.bytes, k.size);
+	memcpy(good, k.file.bytes, k.file.size);
 	for (i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		const u32 w = (u32)wrong[i];
 
@@ -292,25 +231,24 @@ static void foreign_files(void **state)
 	(void)state;
 	begin(&k, 5);
 	check(&k);
-	read_file(&k);
-	((struct dep_counter *)rows_of(&k, DEP_KEPT_INTERRUPTIONS))->count += 1000;
-	seal(&k);
-	write_file(&k, k.bytes, k.size);
-	assert_int_equal(chmod(k.file, 0620), 0);
+	kept_read(&k.file);
+	((struct dep_counter *)kept_rows(&k.file, DEP_KEPT_INTERRUPTIONS))->count += 1000;
+	kept_seal(&k.file);
+	assert_int_equal(chmod(k.file.file, 0620), 0);
 	check(&k);
-	write_file(&k, k.bytes, k.size);
+	kept_write(&k.file, k.file.size);
 	if (!geteuid()) {
-		assert_int_equal(chown(k.file, 12345, 0), 0);
+		assert_int_equal(chown(k.file.file, 12345, 0), 0);
 		check(&k);
 	}
-	write_file(&k, k.bytes, k.size);
-	snprintf(other, sizeof(other), "%s.other", k.file);
-	assert_int_equal(rename(k.file, other), 0);
-	assert_int_equal(symlink(other, k.file), 0);
+	kept_write(&k.file, k.file.size);
+	snprintf(other, sizeof(other), "%s.other", k.file.file);
+	assert_int_equal(rename(k.file.file, other), 0);
+	assert_int_equal(symlink(other, k.file.file), 0);
 	check(&k);
 	/* The link was replaced, its target was not. */
-	assert_true(!lstat(k.file, &st) && S_ISREG(st.st_mode));
-	assert_true(!lstat(other, &st) && (size_t)st.st_size == k.size);
+	assert_true(!lstat(k.file.file, &st) && S_ISREG(st.st_mode));
+	assert_true(!lstat(other, &st) && (size_t)st.st_size == k.file.size);
 	assert_int_equal(unlink(other), 0);
 	end(&k);
 }
@@ -319,34 +257,33 @@ static void foreign_files(void **state)
 static void changed_stores(void **state)
 {
 	struct timespec t[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
-	struct dep_wire_counts h;
+	struct dep_wire_kept h;
 	struct kept_store k;
 	char segments[176];
 
 	(void)state;
 	begin(&k, 5);
 	check(&k);
-	read_file(&k);
-	memcpy(&h, k.bytes, sizeof(h));
-	((struct dep_counter *)rows_of(&k, DEP_KEPT_INTERRUPTIONS))->count += 1000;
-	seal(&k);
-	write_file(&k, k.bytes, k.size);
+	kept_read(&k.file);
+	memcpy(&h, k.file.bytes, sizeof(h));
+	((struct dep_counter *)kept_rows(&k.file, DEP_KEPT_INTERRUPTIONS))->count += 1000;
+	kept_seal(&k.file);
 	snprintf(segments, sizeof(segments), "%s/segments.000", k.f.dir);
 	assert_int_equal(utimensat(AT_FDCWD, segments, t, 0), 0);
 	check(&k);
-	read_file(&k);
-	assert_true(((struct dep_wire_counts *)k.bytes)->files != h.files);
-	assert_int_equal(unlink(k.file), 0);
+	kept_read(&k.file);
+	assert_true(((struct dep_wire_kept *)k.file.bytes)->files != h.files);
+	assert_int_equal(unlink(k.file.file), 0);
 	if (!geteuid()) {
 		assert_int_equal(chown(k.f.dir, 12345, 0), 0);
 		check(&k);
-		assert_false(is_there(&k));
+		assert_false(kept_is_there(&k.file));
 		assert_int_equal(chown(k.f.dir, 0, 0), 0);
 	}
 	check(&k);
-	assert_true(is_there(&k));
+	assert_true(kept_is_there(&k.file));
 	assert_int_equal(dep_store_rebuild(k.f.dir), 0);
-	assert_false(is_there(&k));
+	assert_false(kept_is_there(&k.file));
 	end(&k);
 }
 
@@ -361,7 +298,7 @@ static void removed_store(void **state)
 	snprintf(log, sizeof(log), "%s/fragments", k.f.dir);
 	assert_int_equal(unlink(log), 0);
 	check(&k);
-	assert_false(is_there(&k));
+	assert_false(kept_is_there(&k.file));
 	end(&k);
 }
 
