@@ -183,8 +183,8 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	sd_notify policy tracer word_set filter filter_functions filter_executions \
 	filtered_program jit branch_table delta verdict durable access account link budget \
 	descriptor attach_facts fold fold_random follow intervals sequences entries contexts \
-	callers page kept trigger_queue export_samples index paths paths_chords paths_predict \
-	paths_random paths_large
+	callers page kept kept_contexts trigger_queue export_samples index paths paths_chords \
+	paths_predict paths_random paths_large
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)
@@ -241,6 +241,8 @@ $(B)/tests/test_intervals: $(call unit_obj,test_intervals fold_store stream stre
 			 $(B)/libdep.a
 $(B)/tests/test_kept: $(call unit_obj,test_kept kept_bytes fold_store stream stream_frag) \
 		    $(B)/libdep.a
+$(B)/tests/test_kept_contexts: $(call unit_obj,test_kept_contexts kept_bytes fold_store stream \
+				stream_frag) $(B)/libdep.a
 $(B)/tests/test_follow: $(call unit_obj,test_follow fold_store stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_sequences: $(call unit_obj,test_sequences fold_store stream stream_frag) \
 			 $(B)/libdep.a

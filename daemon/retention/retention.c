@@ -28,6 +28,7 @@
 #define LOG		"fragments"
 #define INDEX		"segments.index"
 #define COUNTS		"profile.counts"
+#define CONTEXTS	"profile.contexts"
 #define OLD_TMP		MANIFEST ".tmp"		/* temporary manifest of store format 3 */
 #define OPEN_DIR	(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
@@ -85,6 +86,7 @@ static bool is_temporary(const char *name)
 {
 	static const char *const prefix[] = {
 		MANIFEST DEP_TMP_SUFFIX, INDEX DEP_TMP_SUFFIX, COUNTS DEP_TMP_SUFFIX,
+		CONTEXTS DEP_TMP_SUFFIX,
 	};
 	size_t i, n;
 
@@ -101,7 +103,8 @@ static bool is_ours(const char *name)
 {
 	static const char *const names[] = {
 		MANIFEST, OLD_TMP, LOG, "catalog.db", "catalog.db-journal",
-		"catalog.db-wal", "catalog.db-shm", INDEX, COUNTS, LIVE_REPORT,
+		"catalog.db-wal", "catalog.db-shm", INDEX, COUNTS, CONTEXTS,
+		LIVE_REPORT,
 	};
 	size_t i;
 

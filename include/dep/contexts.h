@@ -47,6 +47,7 @@ struct dep_context {
 	uint32_t process;	/* serial of the process that executed it */
 	/* files with @pc and @site: 1 + index in dep_store_modules(); 0: none */
 	uint32_t image, site_image;
+	uint32_t pad2;
 	uint64_t pc;		/* first instruction of the function */
 	uint64_t site;		/* 0: none */
 	uint64_t calls;		/* times it was entered; those before an attach do not count */
@@ -94,6 +95,17 @@ struct dep_contexts_options {
  */
 int dep_contexts_make(struct dep_store *store, const struct dep_fragments *code,
 		      const struct dep_contexts_options *options, struct dep_contexts **out);
+
+/**
+ * dep_contexts_make_kept() - the same, and quick if it was done before
+ *
+ * The contexts of a whole recording that has ended are kept in the file profile.contexts of the
+ * store, if it belongs to the caller.  They are read again if nothing has changed since.  If
+ * @options select a part or limit the memory, or if a thread was attached to, whose callers depend
+ * on @options->symbols, nothing is kept.
+ */
+int dep_contexts_make_kept(struct dep_store *store, const struct dep_fragments *code,
+			   const struct dep_contexts_options *options, struct dep_contexts **out);
 void dep_contexts_free(struct dep_contexts *c);
 
 /**

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* dep_contexts_make(): the fold from beginning to end. */
+/* dep_contexts_make(): the fold from beginning to end, or the contexts that the store keeps. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "libdep/format/file/budget.h"
 #include "libdep/format/file/error.h"
 #include "libdep/format/read/store.h"
+#include "kept.h"
 #include "make.h"
 
 /* Most that is used if the caller gives no limit. */
@@ -75,29 +76,30 @@ static int run(struct dep_walk *w, const struct dep_contexts_options *o, struct 
 	return err;
 }
 
-int dep_contexts_watched(struct dep_store *store, const struct dep_fragments *code,
-			 const struct dep_contexts_options *options,
-			 void (*watch)(void *arg, const struct dep_watched_call *call), void *arg,
-			 struct dep_contexts **out)
+/* The walk is NULL without memory. */
+static struct dep_walk *walk_new(struct dep_store *store, const struct dep_fragments *code,
+				 const struct dep_contexts_options *o)
 {
-	static const struct dep_contexts_options defaults;
-	struct dep_contexts *c = calloc(1, sizeof(*c));
 	struct dep_walk *w = calloc(1, sizeof(*w));
+
+	if (w) {
+		w->store = store;
+		w->code = code;
+		w->symbols = o->symbols;
+	}
+	return w;
+}
+
+/* Run the walk, which the caller frees. */
+static int make(struct dep_walk *w, const struct dep_contexts_options *o, struct dep_contexts **out)
+{
+	struct dep_contexts *c = w ? calloc(1, sizeof(*c)) : NULL;
 	int err;
 
-	if (!c || !w) {
-		err = dep_fail(-ENOMEM, "contexts");
-		goto out;
-	}
-	w->store = store;
-	w->code = code;
-	w->watch = watch;
-	w->watch_arg = arg;
-	w->symbols = options ? options->symbols : NULL;
-	err = run(w, options ? options : &defaults, c);
+	if (!c)
+		return dep_fail(-ENOMEM, "contexts");
+	err = run(w, o, c);
 	dep_contexts_end(w);
-out:
-	free(w);
 	if (err)
 		dep_contexts_free(c);
 	else
@@ -105,10 +107,55 @@ out:
 	return err;
 }
 
+static const struct dep_contexts_options defaults;
+
+int dep_contexts_watched(struct dep_store *store, const struct dep_fragments *code,
+			 const struct dep_contexts_options *options,
+			 void (*watch)(void *arg, const struct dep_watched_call *call), void *arg,
+			 struct dep_contexts **out)
+{
+	const struct dep_contexts_options *o = options ? options : &defaults;
+	struct dep_walk *w = walk_new(store, code, o);
+	int err;
+
+	if (w) {
+		w->watch = watch;
+		w->watch_arg = arg;
+	}
+	err = make(w, o, out);
+	free(w);
+	return err;
+}
+
 int dep_contexts_make(struct dep_store *store, const struct dep_fragments *code,
 		      const struct dep_contexts_options *options, struct dep_contexts **out)
 {
 	return dep_contexts_watched(store, code, options, NULL, NULL, out);
+}
+
+/* What symbols have found at an attach may differ the next time: they are not in the store. */
+static bool may_keep(const struct dep_walk *w, const struct dep_contexts *c)
+{
+	return !w->has_attach && !c->not_counted && !c->loss.segments;
+}
+
+int dep_contexts_make_kept(struct dep_store *store, const struct dep_fragments *code,
+			   const struct dep_contexts_options *options, struct dep_contexts **out)
+{
+	const struct dep_contexts_options *o = options ? options : &defaults;
+	struct dep_kept_key key;
+	bool keep = !o->memory && dep_kept_key(&key, store, code, &o->fold);
+	struct dep_walk *w;
+	int err;
+
+	if (keep && dep_kept_contexts_read(out, store, &key, o->times))
+		return 0;
+	w = walk_new(store, code, o);
+	err = make(w, o, out);
+	if (!err && keep && may_keep(w, *out))
+		dep_kept_contexts_write(*out, store, &key, o->times);
+	free(w);
+	return err;
 }
 
 void dep_contexts_free(struct dep_contexts *c)

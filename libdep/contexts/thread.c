@@ -287,6 +287,8 @@ int dep_thread_event(struct dep_walk *w, const struct dep_event *ev)
 		w->created_at = start.created_at;
 		return 0;
 	case ADEPT_EV_ATTACH:
+		w->has_attach = true;
+		/* fall through */
 	case ADEPT_EV_GAP:
 		if (dep_count_flush(w))
 			return -ENOMEM;

@@ -178,6 +178,7 @@ struct dep_walk {
 	struct dep_symbols *symbols;
 	struct dep_callers *callers;	/* of the thread at hand; valid with @attached */
 	bool attached;			/* ADEPT_EV_ATTACH came, and no code behind it */
+	bool has_attach;		/* ADEPT_EV_ATTACH came, in any thread */
 
 	/* positions whose stacks are wanted, sorted; NULL: the whole tree is */
 	struct dep_wanted *wanted;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Files of a store that keep the result of a pass over all its segments, so that the next command
- * needs no pass.
+ * needs no pass: profile.counts and profile.contexts.
  *
  *	0	struct dep_wire_kept
  *	152	the tables, one behind the other: as many rows as the header says

@@ -436,15 +436,18 @@ int dep_store_finish(const char *dir, bool keep_others)
 	return err ? err : e;
 }
 
-/* Counters that are kept for profiles are made again when they are needed. */
-static int remove_counts(const char *dir)
+/* Counters and contexts that are kept for profiles are made again when they are needed. */
+static int remove_kept(const char *dir)
 {
+	static const char *const names[] = { DEP_COUNTS_NAME, DEP_CONTEXTS_NAME };
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
+	size_t i;
 
 	if (fd < 0)
 		return dep_fail(-errno, "cannot open %s", dir);
-	if (unlinkat(fd, DEP_COUNTS_NAME, 0) && errno != ENOENT)
-		err = dep_fail(-errno, "cannot remove %s", DEP_COUNTS_NAME);
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (unlinkat(fd, names[i], 0) && errno != ENOENT)
+			err = dep_fail(-errno, "cannot remove %s", names[i]);
 	close(fd);
 	return err;
 }
@@ -453,5 +456,5 @@ int dep_store_rebuild(const char *dir)
 {
 	int err = dep_store_finish(dir, true);
 
-	return err ? err : remove_counts(dir);
+	return err ? err : remove_kept(dir);
 }

@@ -8,7 +8,8 @@
 #include "model.h"
 #include "segment_file.h"
 
-#define DEP_COUNTS_NAME	"profile.counts"	/* made by libdep/profile, see its kept.h */
+#define DEP_COUNTS_NAME		"profile.counts"	/* made by libdep/profile, see its kept.h */
+#define DEP_CONTEXTS_NAME	"profile.contexts"	/* made by libdep/contexts, see its kept.h */
 
 struct dep_store {
 	int dirfd;

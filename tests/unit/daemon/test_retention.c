@@ -68,6 +68,8 @@ static void put_store(const char *name, time_t age)
 	put_file(name, "segments.index.tmp-0123456789abcdef", 4096);
 	put_file(name, "profile.counts", 4096);
 	put_file(name, "profile.counts.tmp-0123456789abcdef", 4096);
+	put_file(name, "profile.contexts", 4096);
+	put_file(name, "profile.contexts.tmp-0123456789abcdef", 4096);
 	put_file(name, "races.txt", 4096);
 	put_file(name, "manifest.json.tmp", 4096);
 	put_file(name, "manifest.json.tmp-0123456789abcdef", 4096);

@@ -97,7 +97,7 @@ static int make(struct profile_view *v, unsigned int needs)
 	if (!err && !(needs & VIEW_NO_COUNTS))
 		err = count(v);
 	if (!err && needs & VIEW_CONTEXTS)
-		err = dep_contexts_make(v->store, v->code, &contexts, &v->c);
+		err = dep_contexts_make_kept(v->store, v->code, &contexts, &v->c);
 	if (!err)
 		err = functions_make(v->store, v->symbols, v->p, v->c, &v->f);
 	return err ? profile_failed(v, err) : 0;
