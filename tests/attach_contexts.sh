@@ -136,6 +136,8 @@ exec 5<&- 6>&-
 wait $recorder
 "$DEPCTL" query contexts --json --min=0 --top=100000 store >contexts.json 2>err ||
 	fail "contexts: $(cat err) $(tail -n 1 contexts.json)"
+[ -e store/profile.contexts ] && fail "contexts with callers by symbols are kept" ||
+	pass "contexts of an attached process are not kept"
 "$DEPCTL" report --json store >report.json 2>err || fail "report --json: $(cat err)"
 "$DEPCTL" report store >report 2>err || fail "report: $(cat err)"
 "$DEPCTL" report --html=page.html store >out 2>err || fail "report --html: $(cat err)"

@@ -136,19 +136,83 @@ part --thread="$("$DEPCTL" ls --json profile.dep | grep -o '"tid":[0-9]*' | head
 	cut -d : -f 2)"
 part --from=1ms
 part --to=24h
+
+# ---- kept contexts ----
+kept=profile.dep/profile.contexts
+# by_contexts COMMAND...: what it says of profile.dep
+by_contexts() {
+	local stores=(profile.dep)
+	[ "$1" = diff ] && stores+=(profile.dep)
+	rm -f page
+	"$DEPCTL" "$@" "${stores[@]}" || return
+	[ ! -e page ] || cat page
+}
+# Each time that contexts are found, they are kept in a new file.
+identity() {
+	stat -c '%i %z' $kept 2>&1
+}
+# of_contexts WHERE: the answers of all commands, in files WHERE.N; `fresh' without kept contexts
+of_contexts() {
+	local n=0 command
+	while read -r command; do
+		[ "$1" != fresh ] || rm -f $kept
+		n=$((n + 1))
+		# shellcheck disable=SC2086
+		by_contexts $command >"$1.$n" 2>&1 || fail "$command: $(tail -n 1 "$1.$n")"
+		[ -e $kept ] && pass "$command: contexts are kept" || fail "$command keeps no contexts"
+	done <<-END
+		query contexts --min=0 --json
+		query methods --inclusive --json
+		report --json
+		report --html=page
+		diff --contexts --json
+		export folded
+		export callgrind
+		export perfetto
+		export firefox
+		export chrome
+	END
+}
+of_contexts fresh
+rm -f $kept
+# The first command needs no rows of time.  A later one does, and replaces the file.
+of_contexts mixed
+before=$(identity)
+of_contexts again
+is "contexts are found no more" "$(identity)" "$before"
+for how in mixed again; do
+	for file in fresh.*; do
+		cmp -s "$file" "$how.${file#fresh.}" && pass "$file and $how" ||
+			fail "$how: another answer ${file#fresh.}: $(cmp "$file" "$how.${file#fresh.}")"
+	done
+done
+# A part of the recording has other contexts.
+for option in --process=1 --to=24h; do
+	by_contexts query contexts --min=0 --csv $option >with
+	is "$option leaves the file alone" "$(identity)" "$before"
+	rm -f $kept
+	by_contexts query contexts --min=0 --csv $option >without
+	[ -e $kept ] && fail "contexts of $option are kept" || pass "contexts of $option are not kept"
+	cmp -s with without && pass "the same contexts with $option" || fail "other contexts: $option"
+	by_contexts export chrome >out
+	before=$(identity)
+done
 "$DEPCTL" verify -q profile.dep >out 2>&1 && pass "verify with kept counters" ||
 	fail "verify with kept counters: $(tail -n 1 out)"
 "$DEPCTL" verify -q --rebuild profile.dep >out 2>&1 && [ ! -e profile.dep/profile.counts ] &&
-	pass "verify --rebuild removes them" || fail "verify --rebuild: $(ls profile.dep)"
+	[ ! -e $kept ] && pass "verify --rebuild removes them" || fail "verify --rebuild: $(ls profile.dep)"
 # A segment that was damaged since is noticed.
 rm -rf damaged.dep
 cp -r profile.dep damaged.dep
-"$DEPCTL" query edges --csv damaged.dep >out
+"$DEPCTL" report damaged.dep >out
 [ -e damaged.dep/profile.counts ] && pass "counters of the copy" || fail "no counters of the copy"
+[ -e damaged.dep/profile.contexts ] && pass "contexts of the copy" || fail "no contexts of the copy"
 half=$(($(stat -c %s damaged.dep/segments.000) / 2))
 dd if=/dev/zero of=damaged.dep/segments.000 bs=$half seek=1 count=1 conv=notrunc status=none
 "$DEPCTL" query edges --csv damaged.dep >out 2>err &&
 	fail "damage is not noticed with kept counters" || pass "damage is noticed"
+"$DEPCTL" query contexts --csv damaged.dep >out 2>err &&
+	fail "damage is not noticed with kept contexts" || pass "damage is noticed with contexts"
 
 # ---- selections ----
 main=$("$DEPCTL" ls --json profile.dep | grep -o '"tid":[0-9]*' | head -n 1 | cut -d : -f 2)
@@ -266,6 +330,8 @@ else
 		cat out err | grep -q 'calls did not fit into memory' && pass "$command says so" ||
 			fail "$command: $(tail -n 1 out | cut -c 1-100)"
 	done
+	[ -e deep.dep/profile.contexts ] && fail "contexts are kept without all calls" ||
+		pass "contexts without all calls are not kept"
 	"$DEPCTL" report deep.dep >out
 	sed -n '/^FUNCTIONS/,/^$/p' out | grep -q 'incl is not exact' &&
 		pass "the report says so next to the counts" || fail "incl: $(head -n 4 out)"

@@ -4,8 +4,8 @@
  * made, with all segments in one unit, and with one in each and few numbers for sequences, which
  * are used again and again: the rows must be the same.  Then its calling contexts are found, which
  * must have executed as many instructions as the profile has, and call stacks at some positions.
- * The profiles of intervals of time must add up to the whole.  Counters that the store keeps must
- * give the same rows, and are then changed.
+ * The profiles of intervals of time must add up to the whole.  Counters and contexts that the store
+ * keeps must give the same rows, and are then changed.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@
 #include "dep/contexts.h"
 #include "dep/profile.h"
 #include "dep/symbols.h"
+#include "libdep/contexts/kept_check.h"
 #include "libdep/fold/walk.h"
 #include "libdep/profile/kept.h"
 #include "blob.h"
@@ -43,7 +44,7 @@ static bool differ(const struct dep_profile *a, const struct dep_profile *b)
 }
 
 /* Each row of a thread or a time belongs to a context, and all have the same instructions. */
-static void check_contexts(const struct dep_contexts *c, uint64_t insns)
+static void check_contexts(const struct dep_contexts *c, bool has_times, uint64_t insns)
 {
 	uint64_t all = 0, shares = 0, times = 0;
 	size_t i;
@@ -63,7 +64,7 @@ static void check_contexts(const struct dep_contexts *c, uint64_t insns)
 			abort();
 		times += c->time[i].insns;
 	}
-	if (all != insns || shares != insns || times != insns)
+	if (all != insns || shares != insns || times != (has_times ? insns : 0))
 		abort();
 }
 
@@ -82,7 +83,7 @@ static void find_contexts(struct dep_store *s, const struct dep_fragments *code,
 		options.memory = memory[i];
 		if (dep_contexts_make(s, code, &options, &c))
 			continue;
-		check_contexts(c, insns);
+		check_contexts(c, true, insns);
 		dep_contexts_free(c);
 	}
 }
@@ -209,6 +210,55 @@ static void find_kept(struct dep_store *s, const struct dep_fragments *code,
 	unlinkat(s->dirfd, DEP_COUNTS_NAME, 0);
 }
 
+static bool contexts_differ(const struct dep_contexts *a, const struct dep_contexts *b)
+{
+	return a->ncontexts != b->ncontexts || a->nshares != b->nshares ||
+	       a->ntimes != b->ntimes || a->unknown_returns != b->unknown_returns ||
+	       a->recovered != b->recovered || a->not_counted != b->not_counted ||
+	       a->loss.segments != b->loss.segments || a->loss.gaps != b->loss.gaps ||
+	       memcmp(a->context, b->context, a->ncontexts * sizeof(*a->context)) ||
+	       (a->nshares && memcmp(a->share, b->share, a->nshares * sizeof(*a->share))) ||
+	       (a->ntimes && memcmp(a->time, b->time, a->ntimes * sizeof(*a->time)));
+}
+
+static uint64_t insns_of(const struct dep_contexts *c)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < c->ncontexts; i++)
+		sum += c->context[i].insns;
+	return sum;
+}
+
+/* Kept contexts are the same; changed ones fit together.  What a pass finds must pass the check. */
+static void find_kept_contexts(struct dep_store *s, const struct dep_fragments *code,
+			       uint64_t insns)
+{
+	struct dep_contexts_options options = { .fold.jobs = 1 };
+	struct dep_contexts *whole, *c;
+	int i;
+
+	for (i = 0; i < 8; i++) {
+		options.times = i & 1;
+		if (dep_contexts_make(s, code, &options, &whole))
+			continue;
+		if (dep_contexts_make_kept(s, code, &options, &c))
+			abort();
+		if (i < 4 && contexts_differ(whole, c))
+			abort();
+		if (!whole->not_counted && !whole->loss.segments &&
+		    !dep_kept_contexts_fit(whole, s, options.times))
+			abort();
+		check_contexts(c, options.times, insns_of(c));
+		dep_contexts_free(c);
+		dep_contexts_free(whole);
+		if (i > 2)
+			change_kept(s, &dep_contexts_file, insns * 17 + (uint64_t)i);
+	}
+	unlinkat(s->dirfd, DEP_CONTEXTS_NAME, 0);
+}
+
 static void fold(struct dep_store *s, const struct dep_fragments *code)
 {
 	const struct dep_fold_options options = { .jobs = 1 };
@@ -230,6 +280,7 @@ static void fold(struct dep_store *s, const struct dep_fragments *code)
 	find_kept(s, code, whole);
 	find_intervals(s, code, whole);
 	find_contexts(s, code, whole->insns);
+	find_kept_contexts(s, code, whole->insns);
 	find_stacks(s, code);
 	dep_profile_free(whole);
 }
