@@ -19,6 +19,8 @@ const struct dep_kept_kind dep_contexts_file = {
 	},
 };
 
+u64 dep_kept_times_min = 1 << 20;
+
 /* Does the file have what is wanted?  Without rows of time it must say so. */
 static bool has_rows(const struct dep_wire_kept *h, bool times)
 {
@@ -63,17 +65,25 @@ bool dep_kept_contexts_read(struct dep_contexts **out, struct dep_store *store,
 	return false;
 }
 
+static bool few_times(const struct dep_contexts *c, const struct dep_store *store)
+{
+	const u64 size = c->ntimes * sizeof(*c->time);
+
+	return size <= dep_kept_times_min || size <= dep_store_input(store, 4 * size) / 4;
+}
+
 void dep_kept_contexts_write(const struct dep_contexts *c, struct dep_store *store,
 			     const struct dep_kept_key *key, bool times)
 {
+	const bool with_times = times && few_times(c, store);
 	const struct dep_kept_tables t = {
 		.row = { c->context, c->share, c->time },
-		.n = { c->ncontexts, c->nshares, c->ntimes },
+		.n = { c->ncontexts, c->nshares, with_times ? c->ntimes : 0 },
 		.word = {
 			[DEP_KEPT_UNKNOWN_RETURNS] = c->unknown_returns,
 			[DEP_KEPT_RECOVERED] = c->recovered,
 			[DEP_KEPT_CONTEXTS_GAPS] = c->loss.gaps,
-			[DEP_KEPT_HAS_TIMES] = times,
+			[DEP_KEPT_HAS_TIMES] = with_times,
 		},
 	};
 

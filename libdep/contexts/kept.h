@@ -4,7 +4,8 @@
  * needs no pass over its segments (libdep/format/read/kept_file.h).
  *
  * Its tables are struct dep_context, struct dep_context_share and struct dep_context_time.  Rows of
- * time are there if they were asked for; only who asks for them reads them.
+ * time are there if they were asked for and are few: there can be more of them than the recording has
+ * bytes.  A reader that does not need them leaves them out.
  */
 #ifndef ADEPT_CONTEXTS_KEPT_H
 #define ADEPT_CONTEXTS_KEPT_H
@@ -22,10 +23,13 @@ enum dep_kept_contexts_table {
 enum dep_kept_contexts_word {
 	/* as in struct dep_contexts, and its loss.gaps */
 	DEP_KEPT_UNKNOWN_RETURNS, DEP_KEPT_RECOVERED, DEP_KEPT_CONTEXTS_GAPS,
-	DEP_KEPT_HAS_TIMES,	/* 1: rows of time were made; 0: they were not */
+	DEP_KEPT_HAS_TIMES,	/* 1: there are rows of time; 0: there are not */
 };
 
 extern const struct dep_kept_kind dep_contexts_file;
+
+/* Bytes of rows of time that any store may keep, besides a quarter of its size.  Tests change it. */
+extern u64 dep_kept_times_min;
 
 /**
  * dep_kept_contexts_read() - read the contexts that are kept for @key
@@ -37,7 +41,7 @@ extern const struct dep_kept_kind dep_contexts_file;
 bool dep_kept_contexts_read(struct dep_contexts **out, struct dep_store *store,
 			    const struct dep_kept_key *key, bool times);
 
-/** dep_kept_contexts_write() - keep @c, see dep_kept_write(); @times: it has rows of time */
+/** dep_kept_contexts_write() - keep @c, see dep_kept_write(); @times: rows of time were made */
 void dep_kept_contexts_write(const struct dep_contexts *c, struct dep_store *store,
 			     const struct dep_kept_key *key, bool times);
 

@@ -13,7 +13,8 @@ to the native run, their mean is geometric.  Profiles:
     contexts  depctl query contexts
     report    depctl report
 
-A profile that fails, or is not complete, has no ratio, and the others of its program count.  The
+Each command makes the whole profile: what an earlier one has kept in the store is removed.  A
+profile that fails, or is not complete, has no ratio, and the others of its program count.  The
 gates: edges at most 2, contexts at most 3 times native; a profile that failed does not pass.
 
 At the end, one store is counted 100 times in one process, whose memory must not grow after the
@@ -59,6 +60,15 @@ def run(argv):
     return ru.ru_utime + ru.ru_stime, time.monotonic() - begun
 
 
+def forget(store):
+    """Remove the counters and contexts that an earlier command has kept."""
+    for name in ("profile.counts", "profile.contexts"):
+        try:
+            os.remove(os.path.join(store, name))
+        except FileNotFoundError:
+            pass
+
+
 def measure(build, tmp, commands, rounds, passes):
     """Return seconds by program and pass, and what failed: (program, pass), or (program, None)."""
     seconds, failed = {}, {}
@@ -76,6 +86,7 @@ def measure(build, tmp, commands, rounds, passes):
                 os.rename(store + ".kept", store)
                 seconds[name]["native"].append((cpu, wall))
                 for p in [p for p in passes if (name, p) not in failed]:
+                    forget(store)
                     try:
                         seconds[name][p].append(run(passes[p] + [store]))
                     except bench.Failed as e:

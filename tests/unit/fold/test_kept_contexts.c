@@ -139,12 +139,26 @@ static void open_store(struct store *s)
 		fail_msg("%s", dep_error());
 }
 
-static void begin(struct store *s)
+/* @more: number of further segments */
+static void begin_with(struct store *s, u64 more)
 {
+	struct fold_chunk c;
+	u64 seq;
+
 	memset(s, 0, sizeof(*s));
 	fold_store_begin(&s->f, fold_stream.desc, fold_stream.desc_size);
 	write_threads(&s->f);
+	for (seq = 2; seq < 2 + more; seq++) {
+		c = chunk(seq);
+		run_main(&c);
+		fold_store_segment(&s->f, 2, &c);
+	}
 	open_store(s);
+}
+
+static void begin(struct store *s)
+{
+	begin_with(s, 0);
 }
 
 static void end(struct store *s)
@@ -247,6 +261,30 @@ static void file_is_used(void **state)
 	end(&s);
 }
 
+/* Many rows of time are not kept, but the contexts are. */
+static void many_times(void **state)
+{
+	const u64 before = dep_kept_times_min;
+	struct store s;
+
+	(void)state;
+	begin_with(&s, 200);
+	dep_kept_times_min = 0;
+	check(&s, true);
+	kept_read(&s.file);
+	assert_true(s.whole->ntimes > 1000);
+	assert_int_equal(kept_header(&s.file)->word[DEP_KEPT_HAS_TIMES], 0);
+	assert_int_equal(kept_header(&s.file)->n[DEP_KEPT_CONTEXT_TIMES], 0);
+	mark(&s);
+	assert_true(is_marked(&s, false));
+	assert_false(is_marked(&s, true));
+	dep_kept_times_min = before;
+	check(&s, true);
+	kept_read(&s.file);
+	assert_int_equal(kept_header(&s.file)->word[DEP_KEPT_HAS_TIMES], 1);
+	end(&s);
+}
+
 static bool select_none(void *arg, const struct dep_segment *seg)
 {
 	(void)arg;
@@ -343,7 +381,7 @@ static void damaged_files(void **state)
 	begin(&s);
 	check(&s, true);
 	kept_read(&s.file);
-	for (i = 0; i < s.file.size; i += i < sizeof(struct dep_wire_kept) ? 1 : 7) {
+	for (i = 0; i < s.file.size; i += i < sizeof(struct dep_wire_kept) ? 1 : 37) {
 		s.file.bytes[i] ^= 0x41;
 		kept_write(&s.file, s.file.size);
 		check(&s, true);
@@ -593,6 +631,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(same_contexts),
 		TEST(file_is_used),
+		TEST(many_times),
 		TEST(parts_are_not_kept),
 		TEST(attach_is_not_kept),
 		TEST(losses_are_not_kept),
