@@ -159,7 +159,8 @@ of_contexts() {
 		n=$((n + 1))
 		# shellcheck disable=SC2086
 		by_contexts $command >"$1.$n" 2>&1 || fail "$command: $(tail -n 1 "$1.$n")"
-		[ -e $kept ] && pass "$command: contexts are kept" || fail "$command keeps no contexts"
+		[ -e $kept ] && pass "$command: contexts are kept" ||
+			fail "$command keeps no contexts"
 	done <<-END
 		query contexts --min=0 --json
 		query methods --inclusive --json
@@ -182,8 +183,9 @@ of_contexts again
 is "contexts are found no more" "$(identity)" "$before"
 for how in mixed again; do
 	for file in fresh.*; do
-		cmp -s "$file" "$how.${file#fresh.}" && pass "$file and $how" ||
-			fail "$how: another answer ${file#fresh.}: $(cmp "$file" "$how.${file#fresh.}")"
+		other=$how.${file#fresh.}
+		cmp -s "$file" "$other" && pass "$file and $how" ||
+			fail "another answer: $(cmp "$file" "$other")"
 	done
 done
 # A part of the recording has other contexts.
@@ -192,8 +194,10 @@ for option in --process=1 --to=24h; do
 	is "$option leaves the file alone" "$(identity)" "$before"
 	rm -f $kept
 	by_contexts query contexts --min=0 --csv $option >without
-	[ -e $kept ] && fail "contexts of $option are kept" || pass "contexts of $option are not kept"
-	cmp -s with without && pass "the same contexts with $option" || fail "other contexts: $option"
+	[ -e $kept ] && fail "contexts of $option are kept" ||
+		pass "contexts of $option are not kept"
+	cmp -s with without && pass "the same contexts with $option" ||
+		fail "other contexts with $option"
 	by_contexts export chrome >out
 	before=$(identity)
 done
@@ -206,7 +210,8 @@ rm -rf damaged.dep
 cp -r profile.dep damaged.dep
 "$DEPCTL" report damaged.dep >out
 [ -e damaged.dep/profile.counts ] && pass "counters of the copy" || fail "no counters of the copy"
-[ -e damaged.dep/profile.contexts ] && pass "contexts of the copy" || fail "no contexts of the copy"
+[ -e damaged.dep/profile.contexts ] && pass "contexts of the copy" ||
+	fail "no contexts of the copy"
 half=$(($(stat -c %s damaged.dep/segments.000) / 2))
 dd if=/dev/zero of=damaged.dep/segments.000 bs=$half seek=1 count=1 conv=notrunc status=none
 "$DEPCTL" query edges --csv damaged.dep >out 2>err &&

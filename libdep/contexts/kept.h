@@ -4,8 +4,8 @@
  * needs no pass over its segments (libdep/format/read/kept_file.h).
  *
  * Its tables are struct dep_context, struct dep_context_share and struct dep_context_time.  Rows of
- * time are there if they were asked for and are few: there can be more of them than the recording has
- * bytes.  A reader that does not need them leaves them out.
+ * time are there if they were asked for and are few: they can be larger than the recording.  A
+ * reader that does not need them leaves them out.
  */
 #ifndef ADEPT_CONTEXTS_KEPT_H
 #define ADEPT_CONTEXTS_KEPT_H
@@ -28,7 +28,7 @@ enum dep_kept_contexts_word {
 
 extern const struct dep_kept_kind dep_contexts_file;
 
-/* Bytes of rows of time that any store may keep, besides a quarter of its size.  Tests change it. */
+/* Any store may keep so many bytes of rows of time, and a quarter of its size.  Tests change it. */
 extern u64 dep_kept_times_min;
 
 /**

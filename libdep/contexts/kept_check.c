@@ -190,5 +190,6 @@ static bool times_fit(const struct dep_contexts *c)
 
 bool dep_kept_contexts_fit(const struct dep_contexts *c, struct dep_store *store, bool times)
 {
-	return contexts_fit(c, store) && shares_fit(c, store) && (times ? times_fit(c) : !c->ntimes);
+	return contexts_fit(c, store) && shares_fit(c, store) &&
+	       (times ? times_fit(c) : !c->ntimes);
 }

@@ -8,8 +8,9 @@
 #include "model.h"
 #include "segment_file.h"
 
-#define DEP_COUNTS_NAME		"profile.counts"	/* made by libdep/profile, see its kept.h */
-#define DEP_CONTEXTS_NAME	"profile.contexts"	/* made by libdep/contexts, see its kept.h */
+/* Made by libdep/profile and libdep/contexts: see their kept.h. */
+#define DEP_COUNTS_NAME		"profile.counts"
+#define DEP_CONTEXTS_NAME	"profile.contexts"
 
 struct dep_store {
 	int dirfd;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Contexts that a store keeps: the same as without the file, which is not used if it does not fit. */
+/* Contexts that a store keeps: the same as without the file; one that does not fit is not used. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,8 +10,8 @@
 #include "libdep/contexts/kept.h"
 
 /*
- * main calls HELPER at two sites, and OTHER, which HELPER calls too, and jumps to its own beginning.
- * HANDLER is for a signal.
+ * main calls HELPER at two sites, and OTHER, which HELPER calls too.  At its end it jumps to its
+ * beginning.  HANDLER is for a signal.
  */
 enum { MAIN, MAIN_2, MAIN_3, MAIN_4, HELPER, HELPER_2, OTHER, HANDLER, FRAGMENTS };
 
