@@ -405,7 +405,7 @@ static void refused(struct store *s, const u8 *good)
 	assert_memory_not_equal(s->file.bytes, good, s->file.size);
 	h->word[DEP_KEPT_UNKNOWN_RETURNS] += 1000;
 	kept_seal(&s->file);
-	assert_false(is_marked(s, true));
+	assert_false(is_marked(s, h->word[DEP_KEPT_HAS_TIMES]));
 	memcpy(s->file.bytes, good, s->file.size);
 }
 
@@ -451,6 +451,10 @@ static void forge_context(struct store *s, const u8 *good, size_t i)
 	CONTEXT(pad, 1);
 	CONTEXT(pad2, 1);
 	CONTEXT(process, i ? 0 : 1);
+	CONTEXT(insns, s->whole->context[i].insns + 1);
+	/* With a thread of another process; what no thread has executed says nothing. */
+	if (s->whole->context[i].insns)
+		CONTEXT(process, 3 - s->whole->context[i].process);
 	if (i)
 		return;
 	CONTEXT(incomplete, 1);
@@ -473,6 +477,7 @@ static void forge_share(struct store *s, const u8 *good, size_t i)
 	SHARE(thread, 0);
 	SHARE(context, 0);
 	SHARE(insns, 0);
+	SHARE(insns, s->whole->share[i].insns + 1);
 }
 
 static void forge_time(struct store *s, const u8 *good, size_t i)
@@ -489,14 +494,16 @@ static void forge_time(struct store *s, const u8 *good, size_t i)
 	TIME(thread, 0);
 	TIME(context, 0);
 	TIME(insns, 0);
+	TIME(insns, s->whole->time[i].insns + 1);
+	TIME(insns, s->whole->time[i].insns - 1);
 }
 
 /* The file in memory, and a copy of it, which the caller frees. */
-static u8 *good_file(struct store *s)
+static u8 *good_file(struct store *s, bool times)
 {
 	u8 *good;
 
-	check(s, true);
+	check(s, times);
 	kept_read(&s->file);
 	good = malloc(s->file.size);
 	assert_non_null(good);
@@ -512,7 +519,7 @@ static void forged_fields(void **state)
 
 	(void)state;
 	begin(&s);
-	good = good_file(&s);
+	good = good_file(&s, true);
 	for (i = 0; i < s.whole->ncontexts; i++)
 		forge_context(&s, good, i);
 	for (i = 0; i < s.whole->nshares; i++)
@@ -523,6 +530,32 @@ static void forged_fields(void **state)
 	refused(&s, good);
 	kept_header(&s.file)->word[DEP_KEPT_HAS_TIMES] = 0;
 	refused(&s, good);
+	free(good);
+	end(&s);
+}
+
+/* The instructions of one segment are said to be those of another one. */
+static void forged_sums(void **state)
+{
+	struct dep_context_time *t;
+	struct store s;
+	size_t i, k, n = 0;
+	u8 *good;
+
+	(void)state;
+	begin(&s);
+	good = good_file(&s, true);
+	t = kept_rows(&s.file, DEP_KEPT_CONTEXT_TIMES);
+	for (i = 0; i < s.whole->ntimes; i++)
+		for (k = 0; k < i; k++) {
+			if (t[i].thread != t[k].thread || t[i].context != t[k].context)
+				continue;
+			t[k].insns += t[i].insns;
+			t[i].insns = 0;
+			refused(&s, good);
+			n++;
+		}
+	assert_true(n);
 	free(good);
 	end(&s);
 }
@@ -548,7 +581,16 @@ static void forged_order(void **state)
 
 	(void)state;
 	begin(&s);
-	good = good_file(&s);
+	/* Rows of time are looked up among those of threads, so these are tested alone, too. */
+	good = good_file(&s, false);
+	row = kept_rows(&s.file, DEP_KEPT_SHARES);
+	size = dep_contexts_file.row_bytes[DEP_KEPT_SHARES];
+	for (i = 1; i < s.whole->nshares; i++) {
+		swap(row + (i - 1) * size, row + i * size, size);
+		refused(&s, good);
+	}
+	free(good);
+	good = good_file(&s, true);
 	for (table = DEP_KEPT_SHARES; table < DEP_KEPT_CONTEXTS_TABLES; table++) {
 		row = kept_rows(&s.file, table);
 		size = dep_contexts_file.row_bytes[table];
@@ -637,6 +679,7 @@ int main(void)
 		TEST(losses_are_not_kept),
 		TEST(damaged_files),
 		TEST(forged_fields),
+		TEST(forged_sums),
 		TEST(forged_order),
 		TEST(changed_stores),
 		TEST(foreign_stores),
