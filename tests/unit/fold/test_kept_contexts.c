@@ -560,6 +560,55 @@ static void forged_sums(void **state)
 	end(&s);
 }
 
+/* The row of the only thread that was in context @i; NULL: there are none, or several. */
+static struct dep_context_share *only_share(struct store *s, size_t i)
+{
+	struct dep_context_share *share = kept_rows(&s->file, DEP_KEPT_SHARES), *found = NULL;
+	size_t k, n = 0;
+
+	for (k = 0; k < s->whole->nshares; k++)
+		if (share[k].context == i) {
+			found = &share[k];
+			n++;
+		}
+	return n == 1 ? found : NULL;
+}
+
+/* Threads and contexts agree, but nothing could execute that many. */
+static void forged_overflow(void **state)
+{
+	const u64 half = 1ull << 63;
+	struct dep_context_share *share;
+	struct dep_context *x;
+	struct store s;
+	size_t i, n;
+	u32 field;
+	u8 *good;
+
+	(void)state;
+	begin(&s);
+	good = good_file(&s, false);
+	x = kept_rows(&s.file, DEP_KEPT_CONTEXTS);
+	for (field = 0; field < 3; field++) {
+		for (i = 1, n = 0; i < s.whole->ncontexts && n < 2; i++) {
+			share = only_share(&s, i);
+			if (!share)
+				continue;
+			n++;
+			if (field == 0)
+				x[i].calls = share->calls = half;
+			else if (field == 1)
+				x[i].insns = share->insns = half;
+			else
+				x[i].refs = share->refs = half;
+		}
+		assert_int_equal(n, 2);
+		refused(&s, good);
+	}
+	free(good);
+	end(&s);
+}
+
 /* Exchange two rows of @size bytes. */
 static void swap(u8 *a, u8 *b, size_t size)
 {
@@ -680,6 +729,7 @@ int main(void)
 		TEST(damaged_files),
 		TEST(forged_fields),
 		TEST(forged_sums),
+		TEST(forged_overflow),
 		TEST(forged_order),
 		TEST(changed_stores),
 		TEST(foreign_stores),
