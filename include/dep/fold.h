@@ -199,6 +199,8 @@ struct dep_fold_options {
 	void *arg;
 };
 
+#define DEP_INTERVALS_MAX	65536u	/* of time, from the first interval to the last one */
+
 /** struct dep_fold_loss - what a pass could not read */
 struct dep_fold_loss {
 	uint64_t segments;	/* number that cannot be read or decoded */

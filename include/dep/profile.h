@@ -148,8 +148,6 @@ const struct dep_fragments *dep_profile_follow_code(const struct dep_profile_fol
 
 /* ---- profiles of intervals of time ---- */
 
-#define DEP_INTERVALS_MAX	65536u	/* from the first interval to the last one */
-
 /**
  * struct dep_interval - an interval of the recording's time
  * @start_ns, @end_ns: CLOCK_MONOTONIC; @profile has the segments that begin in [start_ns, end_ns)

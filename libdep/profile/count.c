@@ -41,8 +41,7 @@ static void *make_part(void *self, const struct dep_fragments *code)
 	if (!p)
 		return NULL;
 	p->code = code;
-	p->all.start_ns = all->start_ns;
-	p->all.per_ns = all->per_ns;
+	p->all.division = all->division;
 	p->all.threads.may_move = DEP_TABLE_MOVES;
 	p->exits = dep_exits_new(code);
 	if (!p->exits) {
@@ -209,7 +208,7 @@ static int begin_segment(void *part, const struct dep_fold_segment *seg)
 
 	if (!err)
 		err = set_thread(p, seg->thread,
-				 dep_interval_of(&p->all, seg->segment->start_ns));
+				 dep_division_of(&p->all.division, seg->segment->start_ns));
 	if (err)
 		return err;
 	p->time = dep_table_add(&p->all.times, sizeof(*p->time));

@@ -5,6 +5,7 @@
 
 #include "count_map.h"
 #include "dep/profile.h"
+#include "libdep/fold/division.h"
 #include "libdep/format/file/table.h"
 #include "libdep/format/read/store.h"
 
@@ -38,8 +39,7 @@ struct dep_seam {
 
 /**
  * struct dep_counts_all - all counts of a pass, or of a worker's part of it
- * @start_ns, @per_ns: interval i begins at @start_ns + i * @per_ns; @per_ns 0: there is only one.
- *	Set before the pass
+ * @division: the intervals; set before the pass
  * @exits: struct dep_exit_total; after dep_counts_settle() sorted by process, exit and interval,
  *	without duplicates
  * @pairs: targets of indirect branches: a = address, b = number of the exit, c = process, d = index
@@ -59,7 +59,7 @@ struct dep_seam {
  * would go on.
  */
 struct dep_counts_all {
-	u64 start_ns, per_ns;
+	struct dep_division division;
 	struct dep_table exits, threads, times, seams;
 	struct dep_count_map pairs, pieces, breaks;
 };
@@ -69,12 +69,6 @@ struct dep_counts_all {
 
 /** dep_count_fold - `self` is a struct dep_counts_all of zeros */
 extern const struct dep_fold dep_count_fold;
-
-/** dep_interval_of() - the interval of a segment that begins at @ns */
-static inline u32 dep_interval_of(const struct dep_counts_all *a, u64 ns)
-{
-	return a->per_ns && ns > a->start_ns ? (u32)((ns - a->start_ns) / a->per_ns) : 0;
-}
 
 /** dep_counts_compact() - sort the exits and add up those of one exit; 0 or -EFBIG */
 int dep_counts_compact(struct dep_counts_all *a, struct dep_store *store);

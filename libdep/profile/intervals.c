@@ -6,14 +6,10 @@
  * are sorted by interval, and the rows of one interval after the other are made from them.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "libdep/format/file/error.h"
-#include "libdep/format/read/store.h"
 #include "pass.h"
-
-#define US	1000u		/* nanoseconds */
 
 struct dep_intervals {
 	struct dep_pass pass;
@@ -24,54 +20,6 @@ struct dep_intervals {
 	struct dep_profile part;	/* of the current interval */
 };
 
-/* ---- the division of the time ---- */
-
-static bool is_wanted(const struct dep_fold_options *o, const struct dep_segment *seg)
-{
-	return !o || ((!o->thread || o->thread == seg->thread) && seg->start_ns >= o->from_ns &&
-		      (!o->to_ns || seg->start_ns < o->to_ns));
-}
-
-static int too_many(u64 least_ns)
-{
-	char why[128];
-
-	snprintf(why, sizeof(why), "more than %u intervals; the smallest possible here is %lluus",
-		 DEP_INTERVALS_MAX, (unsigned long long)((least_ns - 1) / US + 1));
-	return dep_fail_again(-ERANGE, why);
-}
-
-/* Divide the time of the segments that are wanted. */
-static int divide(struct dep_counts_all *a, struct dep_store *store,
-		  const struct dep_fold_options *options, u64 per_ns)
-{
-	const u64 begin = dep_store_meta(store)->start_ns;
-	u64 first = UINT64_MAX, last = 0, at, least;
-	const struct dep_segment *seg;
-	size_t i, n = dep_store_segments(store, &seg);
-
-	if (!per_ns)
-		return dep_fail(-EINVAL, "an interval of 0 ns");
-	for (i = 0; i < n; i++) {
-		if (!is_wanted(options, &seg[i]))
-			continue;
-		/* A damaged store can have segments that begin before the recording. */
-		at = seg[i].start_ns > begin ? seg[i].start_ns - begin : 0;
-		first = at < first ? at : first;
-		last = at > last ? at : last;
-	}
-	first = first < last ? first : last;
-	/* So there are at most DEP_INTERVALS_MAX, wherever an interval begins. */
-	least = (last - first) / (DEP_INTERVALS_MAX - 1) + 1;
-	if (per_ns < least)
-		return too_many(least);
-	a->start_ns = begin + first / per_ns * per_ns;
-	a->per_ns = per_ns;
-	return 0;
-}
-
-/* ---- the interface ---- */
-
 int dep_intervals_make(struct dep_store *store, const struct dep_fragments *code,
 		       const struct dep_fold_options *options, uint64_t per_ns,
 		       struct dep_intervals **out)
@@ -80,7 +28,7 @@ int dep_intervals_make(struct dep_store *store, const struct dep_fragments *code
 	int err = iv ? 0 : dep_fail(-ENOMEM, "intervals");
 
 	if (!err)
-		err = divide(&iv->pass.all, store, options, per_ns);
+		err = dep_divide(&iv->pass.all.division, store, options, per_ns);
 	if (!err)
 		err = dep_pass_run(&iv->pass, store, code, options);
 	if (err) {
@@ -122,12 +70,13 @@ const struct dep_profile *dep_intervals_whole(const struct dep_intervals *iv)
 static u32 take_times(struct dep_intervals *iv)
 {
 	const struct dep_profile *whole = iv->pass.profile;
-	u32 interval = dep_interval_of(&iv->pass.all, whole->time[iv->next_time].start_ns);
+	const struct dep_division *d = &iv->pass.all.division;
+	u32 interval = dep_division_of(d, whole->time[iv->next_time].start_ns);
 	struct dep_profile *p = &iv->part;
 
 	p->time = &whole->time[iv->next_time];
 	while (iv->next_time < whole->ntimes &&
-	       dep_interval_of(&iv->pass.all, whole->time[iv->next_time].start_ns) == interval)
+	       dep_division_of(d, whole->time[iv->next_time].start_ns) == interval)
 		p->insns += whole->time[iv->next_time++].insns;
 	p->ntimes = (size_t)(&whole->time[iv->next_time] - p->time);
 	return interval;
@@ -135,7 +84,7 @@ static u32 take_times(struct dep_intervals *iv)
 
 int dep_intervals_next(struct dep_intervals *iv, struct dep_interval *out)
 {
-	const struct dep_counts_all *all = &iv->pass.all;
+	const struct dep_division *d = &iv->pass.all.division;
 	u32 interval;
 	int err;
 
@@ -148,9 +97,9 @@ int dep_intervals_next(struct dep_intervals *iv, struct dep_interval *out)
 	dep_pass_take_rows(&iv->pass, &iv->part);
 	if (err)
 		return err;
-	out->start_ns = all->start_ns + interval * all->per_ns;
-	out->end_ns = out->start_ns > UINT64_MAX - all->per_ns ? UINT64_MAX :
-		      out->start_ns + all->per_ns;
+	out->start_ns = dep_division_start(d, interval);
+	out->end_ns = out->start_ns > UINT64_MAX - d->per_ns ? UINT64_MAX :
+		      out->start_ns + d->per_ns;
 	out->profile = &iv->part;
 	return 1;
 }
