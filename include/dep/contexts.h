@@ -67,6 +67,17 @@ struct dep_context_time {
 	uint64_t insns;
 };
 
+/**
+ * struct dep_context_interval - what all threads did in a context in an interval of time; sorted by
+ *	time, context
+ * @start_ns: when the interval begins.  A segment counts as a whole where it begins
+ */
+struct dep_context_interval {
+	uint64_t start_ns;
+	uint32_t context, pad;
+	uint64_t calls, insns, refs;
+};
+
 /** struct dep_contexts - the tree; rows of a parent's children are sorted by process, site, pc */
 struct dep_contexts {
 	const struct dep_context *context;
@@ -77,6 +88,8 @@ struct dep_contexts {
 	uint64_t recovered;		/* segments that were recovered to learn stack pointers */
 	uint64_t not_counted;		/* calls that did not fit in the memory allowed */
 	struct dep_fold_loss loss;
+	const struct dep_context_interval *interval;	/* with dep_contexts_options.per_ns */
+	size_t nintervals;
 };
 
 struct dep_contexts_options {
@@ -85,13 +98,21 @@ struct dep_contexts_options {
 	/* Finds the callers of threads that were attached to; NULL: these are missing. */
 	struct dep_symbols *symbols;
 	uint64_t memory;	/* bytes for the tree; 0: a default */
+	/*
+	 * Length of an interval: make rows of struct dep_context_interval.  The first interval
+	 * begins with the recording, as in dep_intervals_make().  0: no rows.
+	 */
+	uint64_t per_ns;
 };
 
 /**
  * dep_contexts_make() - find the calling context of all that @store's threads executed
  * @options: NULL: the defaults
  *
- * Return: 0 or a negative errno with dep_error().
+ * The rows of all intervals add up to the contexts.
+ *
+ * Return: 0 or a negative errno with dep_error(); -ERANGE: there would be more than
+ * DEP_INTERVALS_MAX intervals, and dep_error() names the smallest interval possible.
  */
 int dep_contexts_make(struct dep_store *store, const struct dep_fragments *code,
 		      const struct dep_contexts_options *options, struct dep_contexts **out);

@@ -38,6 +38,9 @@ int dep_contexts_run(struct dep_walk *w, const struct dep_contexts_options *o,
 	w->cache = calloc(DEP_STEPS_TO, sizeof(*w->cache));
 	w->max_frames = memory / FRAMES_PART / sizeof(struct dep_activation);
 	w->tree.times = o->times;
+	err = o->per_ns ? dep_divide(&w->tree.division, w->store, &o->fold, o->per_ns) : 0;
+	if (err)
+		return err;
 	err = dep_tree_init(&w->tree, memory - memory / FRAMES_PART);
 	if (err || !w->cache)
 		return dep_fail(-ENOMEM, "contexts");
@@ -165,5 +168,6 @@ void dep_contexts_free(struct dep_contexts *c)
 	free((void *)c->context);
 	free((void *)c->share);
 	free((void *)c->time);
+	free((void *)c->interval);
 	free(c);
 }

@@ -348,7 +348,7 @@ static int end_segment(struct dep_walk *w, bool follows)
 	int err = w->segment ? dep_count_flush(w) : 0;
 
 	dep_at_end(w, follows);
-	if (!err && w->segment && w->tree.times)
+	if (!err && w->segment && w->tree.by_segment)
 		err = dep_tree_segment_end(&w->tree, w->segment->thread, w->segment->start_ns);
 	w->segment = NULL;
 	return err;

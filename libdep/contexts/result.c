@@ -46,6 +46,15 @@ static int order_times(const void *x, const void *y)
 	return 0;
 }
 
+static int order_intervals(const void *x, const void *y)
+{
+	const struct dep_context_interval *a = x, *b = y;
+
+	BY(start_ns);
+	BY(context);
+	return 0;
+}
+
 /*
  * List all contexts but the root by parent, and sort those of each parent.
  * @first: receives the index of each context's first child, and at the end their number
@@ -117,10 +126,15 @@ static void renumber_rows(struct dep_tree *t, const u32 *place)
 		t->share[i].context = place[t->share[i].context];
 	for (i = 0; i < t->ntimes; i++)
 		t->time[i].context = place[t->time[i].context];
+	for (i = 0; i < t->intervals.n; i++)
+		t->intervals.row[i].context = place[t->intervals.row[i].context];
 	if (t->nshares)
 		qsort(t->share, t->nshares, sizeof(*t->share), order_shares);
 	if (t->ntimes)
 		qsort(t->time, t->ntimes, sizeof(*t->time), order_times);
+	if (t->intervals.n)
+		qsort(t->intervals.row, t->intervals.n, sizeof(*t->intervals.row),
+		      order_intervals);
 }
 
 int dep_tree_result(struct dep_tree *t, struct dep_contexts *out)
@@ -142,9 +156,12 @@ int dep_tree_result(struct dep_tree *t, struct dep_contexts *out)
 	out->nshares = t->nshares;
 	out->time = t->time;
 	out->ntimes = t->ntimes;
+	out->interval = t->intervals.row;
+	out->nintervals = t->intervals.n;
 	out->not_counted = t->not_counted;
 	t->share = NULL;
 	t->time = NULL;
+	t->intervals.row = NULL;
 	context = NULL;
 	err = 0;
 out:

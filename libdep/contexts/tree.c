@@ -12,6 +12,7 @@
  */
 #define NODE_BYTES	(2 * (sizeof(struct dep_node) + sizeof(struct dep_node_now)) + \
 			 4 * sizeof(struct dep_node_slot))
+#define SEEN_BYTES	(2 * sizeof(struct dep_node_seen))
 
 static u64 hash(const struct dep_node *k)
 {
@@ -31,28 +32,33 @@ static bool same(const struct dep_node *a, const struct dep_node *b)
 
 int dep_tree_init(struct dep_tree *t, u64 memory)
 {
-	u64 limit = memory / NODE_BYTES;
+	u64 limit;
 
+	t->by_segment = t->times || t->division.per_ns;
+	limit = memory / (NODE_BYTES + (t->by_segment ? SEEN_BYTES : 0));
 	t->limit = limit < 16 ? 16 : limit > 1u << 30 ? 1u << 30 : (u32)limit;
 	t->rows_limit = memory / sizeof(struct dep_context_share) + 4096;
 	t->room = 16;
 	t->node = calloc(t->room, sizeof(*t->node));
 	t->now = calloc(t->room, sizeof(*t->now));
+	t->seen = t->by_segment ? calloc(t->room, sizeof(*t->seen)) : NULL;
 	t->map_mask = 63;
 	t->map = calloc(t->map_mask + 1ull, sizeof(*t->map));
 	t->n = 1;
-	return t->node && t->now && t->map ? 0 : -ENOMEM;
+	return t->node && t->now && t->map && (t->seen || !t->by_segment) ? 0 : -ENOMEM;
 }
 
 void dep_tree_free(struct dep_tree *t)
 {
 	free(t->node);
 	free(t->now);
+	free(t->seen);
 	free(t->map);
 	free(t->used.node);
 	free(t->timed.node);
 	free(t->share);
 	free(t->time);
+	dep_interval_rows_free(&t->intervals);
 }
 
 static void insert(struct dep_tree *t, u32 n, u64 h)
@@ -81,6 +87,7 @@ static int grow_map(struct dep_tree *t)
 
 static int grow(struct dep_tree *t)
 {
+	struct dep_node_seen *seen;
 	struct dep_node_now *now;
 	struct dep_node *more;
 	u32 room = t->room;
@@ -95,6 +102,10 @@ static int grow(struct dep_tree *t)
 		if (!now)
 			return -ENOMEM;
 		t->now = now;
+		seen = t->by_segment ? realloc(t->seen, room * sizeof(*seen)) : NULL;
+		if (t->by_segment && !seen)
+			return -ENOMEM;
+		t->seen = seen;
 		t->room = room;
 	}
 	return t->n * 2ull > t->map_mask ? grow_map(t) : 0;
@@ -126,6 +137,8 @@ u32 dep_tree_child(struct dep_tree *t, const struct dep_node *key)
 		.incomplete = key->incomplete, .guess = key->guess,
 	};
 	t->now[n] = (struct dep_node_now){ 0 };
+	if (t->by_segment)
+		t->seen[n] = (struct dep_node_seen){ 0 };
 	insert(t, n, h);
 	return n;
 }
@@ -194,7 +207,7 @@ int dep_tree_list(struct dep_tree *t, u32 n)
 			return -ENOMEM;
 		now->used = 1;
 	}
-	if (t->times && !now->timed) {
+	if (t->by_segment && !now->timed) {
 		if (list_add(&t->timed, n))
 			return -ENOMEM;
 		now->timed = 1;
@@ -221,30 +234,51 @@ static int row_room(const struct dep_tree *t, void **rows, size_t n, size_t *roo
 	return 0;
 }
 
+static int add_time(struct dep_tree *t, const struct dep_context_time *time)
+{
+	int err = row_room(t, (void **)&t->time, t->ntimes, &t->times_room, sizeof(*t->time));
+
+	if (!err)
+		t->time[t->ntimes++] = *time;
+	return err;
+}
+
+/* Make the rows of what the thread at hand did in context @n since the previous segment. */
+static int end_node(struct dep_tree *t, u32 n, u32 thread, u64 start_ns)
+{
+	const struct dep_node_now *now = t->now + n;
+	struct dep_node_seen *seen = t->seen + n;
+	const struct dep_context_time time = {
+		.start_ns = start_ns, .thread = thread, .context = n,
+		.insns = now->insns - seen->insns,
+	};
+	const struct dep_context_interval in = {
+		.start_ns = dep_division_start(&t->division,
+					       dep_division_of(&t->division, start_ns)),
+		.context = n, .calls = now->calls - seen->calls, .insns = time.insns,
+		.refs = now->refs - seen->refs,
+	};
+	int err = 0;
+
+	if (t->times && time.insns)
+		err = add_time(t, &time);
+	if (!err && t->division.per_ns && (in.calls || in.insns))
+		err = dep_interval_rows_add(&t->intervals, &in, t->rows_limit / 2);
+	*seen = (struct dep_node_seen){ now->calls, now->insns, now->refs };
+	return err;
+}
+
 int dep_tree_segment_end(struct dep_tree *t, u32 thread, u64 start_ns)
 {
-	struct dep_node_now *now;
-	struct dep_node *node;
 	size_t i;
-	int err;
+	int err = 0;
 
-	for (i = 0; i < t->timed.n; i++) {
-		node = t->node + t->timed.node[i];
-		now = t->now + t->timed.node[i];
-		now->timed = 0;
-		if (now->insns == node->seen)
-			continue;
-		err = row_room(t, (void **)&t->time, t->ntimes, &t->times_room, sizeof(*t->time));
-		if (err)
-			return err;
-		t->time[t->ntimes++] = (struct dep_context_time){
-			.start_ns = start_ns, .thread = thread, .context = t->timed.node[i],
-			.insns = now->insns - node->seen,
-		};
-		node->seen = now->insns;
+	for (i = 0; i < t->timed.n && !err; i++) {
+		t->now[t->timed.node[i]].timed = 0;
+		err = end_node(t, t->timed.node[i], thread, start_ns);
 	}
 	t->timed.n = 0;
-	return 0;
+	return err;
 }
 
 int dep_tree_thread_end(struct dep_tree *t, u32 thread)
@@ -271,7 +305,9 @@ int dep_tree_thread_end(struct dep_tree *t, u32 thread)
 				.calls = now->calls, .insns = now->insns, .refs = now->refs,
 			};
 		}
-		now->calls = now->insns = now->refs = node->seen = 0;
+		now->calls = now->insns = now->refs = 0;
+		if (t->by_segment)
+			t->seen[t->used.node[i]] = (struct dep_node_seen){ 0 };
 	}
 	t->used.n = 0;
 	return 0;

@@ -4,14 +4,15 @@
 #define ADEPT_CONTEXTS_TREE_H
 
 #include "dep/contexts.h"
+#include "intervals.h"
 #include "libdep/abi/types.h"
+#include "libdep/fold/division.h"
 
 /**
  * struct dep_node - a context
  *
  * The totals lack what the thread at hand has done, up to dep_tree_thread_end().
  *
- * @seen: with rows of time: dep_node_now.insns at the end of the previous segment
  * @twin, @twin_process: with @copied: this context in the process that was copied to last; the root
  *	if it did not fit
  */
@@ -19,7 +20,6 @@ struct dep_node {
 	u32 parent, process;
 	u64 pc, site;
 	u64 all_calls, all_insns, all_refs;
-	u64 seen;
 	u32 image, site_image;
 	u32 twin, twin_process;
 	u8 kind, incomplete, guess, copied;
@@ -34,6 +34,11 @@ struct dep_node {
 struct dep_node_now {
 	u64 calls, insns, refs;
 	u8 used, timed;
+};
+
+/** struct dep_node_seen - a context's dep_node_now at the end of the previous segment */
+struct dep_node_seen {
+	u64 calls, insns, refs;
 };
 
 /** struct dep_node_slot - a slot of the hash table; @hash: half of the key's hash */
@@ -52,21 +57,25 @@ struct dep_node_list {
 struct dep_tree {
 	struct dep_node *node;
 	struct dep_node_now *now;
+	struct dep_node_seen *seen;	/* only with @by_segment */
 	u32 n, room;
 	u32 limit;		/* number of contexts that the memory allows */
-	u64 rows_limit;		/* number of rows of shares and of times */
+	u64 rows_limit;		/* number of rows of shares, of times, and of intervals */
 	struct dep_node_slot *map;
 	u32 map_mask;
 	struct dep_node_list used, timed;
 	struct dep_context_share *share;
 	struct dep_context_time *time;
 	size_t nshares, shares_room, ntimes, times_room;
+	struct dep_interval_rows intervals;
+	struct dep_division division;	/* @division.per_ns is 0: no rows of intervals are wanted */
 	bool times;		/* rows of times are wanted */
+	bool by_segment;	/* either of these rows is wanted */
 	bool refused;		/* the last context that was looked for did not fit */
 	u64 not_counted;
 };
 
-/** dep_tree_init() - @memory: bytes for the tree; 0 or -ENOMEM */
+/** dep_tree_init() - @memory: bytes for the tree; @times, @division are set; 0 or -ENOMEM */
 int dep_tree_init(struct dep_tree *t, u64 memory);
 void dep_tree_free(struct dep_tree *t);
 
@@ -92,12 +101,12 @@ static inline struct dep_node_now *dep_tree_use(struct dep_tree *t, u32 n)
 {
 	struct dep_node_now *now = t->now + n;
 
-	if (now->used && now->timed >= t->times)
+	if (now->used && now->timed >= t->by_segment)
 		return now;
 	return dep_tree_list(t, n) ? NULL : now;
 }
 
-/** dep_tree_segment_end() - make rows of time; 0 or an error */
+/** dep_tree_segment_end() - make rows of times, and count for those of intervals; 0 or an error */
 int dep_tree_segment_end(struct dep_tree *t, u32 thread, u64 start_ns);
 /** dep_tree_thread_end() - make rows of shares; 0 or an error */
 int dep_tree_thread_end(struct dep_tree *t, u32 thread);

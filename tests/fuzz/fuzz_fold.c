@@ -46,7 +46,7 @@ static bool differ(const struct dep_profile *a, const struct dep_profile *b)
 /* Each row of a thread or a time belongs to a context, and all have the same instructions. */
 static void check_contexts(const struct dep_contexts *c, bool has_times, uint64_t insns)
 {
-	uint64_t all = 0, shares = 0, times = 0;
+	uint64_t all = 0, shares = 0, times = 0, intervals = 0;
 	size_t i;
 
 	for (i = 0; i < c->ncontexts; i++) {
@@ -64,7 +64,13 @@ static void check_contexts(const struct dep_contexts *c, bool has_times, uint64_
 			abort();
 		times += c->time[i].insns;
 	}
-	if (all != insns || shares != insns || times != (has_times ? insns : 0))
+	for (i = 0; i < c->nintervals; i++) {
+		if (c->interval[i].context >= c->ncontexts)
+			abort();
+		intervals += c->interval[i].insns;
+	}
+	if (all != insns || shares != insns || times != (has_times ? insns : 0) ||
+	    intervals != (c->nintervals ? insns : 0))
 		abort();
 }
 
@@ -75,6 +81,8 @@ static void find_contexts(struct dep_store *s, const struct dep_fragments *code,
 	/* dep_symbols_unwind() of any_unwind.c does not look at it. */
 	struct dep_contexts_options options = {
 		.fold.jobs = 1, .times = true, .symbols = (struct dep_symbols *)s,
+		/* At most four intervals in any store. */
+		.per_ns = UINT64_MAX / 4,
 	};
 	struct dep_contexts *c;
 	size_t i;

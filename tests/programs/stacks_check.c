@@ -403,6 +403,70 @@ static int check_tree(const struct dep_contexts *c, uint64_t insns, uint64_t ref
 	return !wrong && sum == insns && ref_sum == refs && shares == insns && times == insns;
 }
 
+static bool is_sum(const struct dep_context *x, const struct dep_context_interval *sum)
+{
+	return sum->calls == x->calls && sum->insns == x->insns && sum->refs == x->refs;
+}
+
+/* The rows of intervals are in order, and add up to the contexts. */
+static size_t check_interval_rows(const struct dep_contexts *c)
+{
+	struct dep_context_interval *sum = need(calloc(c->ncontexts + 1, sizeof(*sum)));
+	const struct dep_context_interval *r = c->interval;
+	size_t i, wrong = 0;
+
+	for (i = 0; i < c->nintervals; i++) {
+		wrong += i && (r[i].start_ns < r[i - 1].start_ns ||
+			       (r[i].start_ns == r[i - 1].start_ns &&
+				r[i].context <= r[i - 1].context));
+		if (r[i].context >= c->ncontexts)
+			die("a row of an interval without context");
+		sum[r[i].context].calls += r[i].calls;
+		sum[r[i].context].insns += r[i].insns;
+		sum[r[i].context].refs += r[i].refs;
+	}
+	for (i = 0; i < c->ncontexts; i++)
+		wrong += !is_sum(&c->context[i], &sum[i]);
+	free(sum);
+	return wrong;
+}
+
+/* Each interval has the instructions and operands that dep_intervals_make() counts in it. */
+static bool check_intervals(const struct oracle *o, const struct dep_fragments *code,
+			    const struct dep_contexts *c, uint64_t per_ns)
+{
+	size_t wrong = check_interval_rows(c), i = 0, n = 0;
+	struct dep_intervals *iv;
+	struct dep_interval in;
+	uint64_t insns, refs;
+	int ret;
+
+	if (dep_intervals_make(o->store, code, NULL, per_ns, &iv))
+		die(dep_error());
+	while ((ret = dep_intervals_next(iv, &in)) > 0) {
+		insns = refs = 0;
+		for (; i < c->nintervals && c->interval[i].start_ns == in.start_ns; i++) {
+			insns += c->interval[i].insns;
+			refs += c->interval[i].refs;
+		}
+		wrong += insns != in.profile->insns || refs != in.profile->refs;
+		n += insns > 0;
+	}
+	if (ret)
+		die(dep_error());
+	dep_intervals_free(iv);
+	wrong += i != c->nintervals;
+	if (wrong)
+		printf("wrong: %zu rows of %zu intervals\n", wrong, n);
+	return !wrong;
+}
+
+/* A length that divides the time of all segments into some intervals. */
+static uint64_t interval_of(const struct dep_profile *p)
+{
+	return p->ntimes ? (p->time[p->ntimes - 1].start_ns - p->time[0].start_ns) / 5 + 1 : 1;
+}
+
 /* A number for the whole tree. */
 static uint64_t hash_tree(const struct dep_contexts *c)
 {
@@ -512,7 +576,7 @@ static void print(const struct oracle *o, const struct dep_contexts *c, bool goo
 
 int main(int argc, char **argv)
 {
-	const struct dep_contexts_options options = { .times = true };
+	struct dep_contexts_options options = { .times = true };
 	struct dep_sink sink = {
 		.want = DEP_WANT_BLOCKS | DEP_WANT_CALLS | DEP_WANT_JUMPS | DEP_WANT_EVENTS,
 		.batch = batch,
@@ -539,6 +603,7 @@ int main(int argc, char **argv)
 	if (dep_store_open(&o->store, argv[1]) || dep_code_make(o->store, &code) ||
 	    dep_profile_make(o->store, code, NULL, &p))
 		die(dep_error());
+	options.per_ns = interval_of(p);
 	if (dep_contexts_watched(o->store, code, &options, watch, o, &c) ||
 	    dep_contexts_make(o->store, code, NULL, &plain))
 		die(dep_error());
@@ -548,7 +613,7 @@ int main(int argc, char **argv)
 		die(dep_error());
 	good = hash_tree(c) == hash_tree(plain) && check_tree(c, p->insns, p->refs) &&
 	       o->at == o->ncalls && !o->wrong && counts.instructions == p->insns;
-	if (at && check_at(o, code))
+	if (!check_intervals(o, code, c, options.per_ns) || (at && check_at(o, code)))
 		good = false;
 	if (o->at != o->ncalls)
 		printf("wrong: %zu calls were seen, %zu recovered\n", o->ncalls, o->at);
