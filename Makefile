@@ -183,8 +183,8 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	sd_notify policy tracer word_set filter filter_functions filter_executions \
 	filtered_program jit branch_table delta verdict durable access account link budget \
 	descriptor attach_facts fold fold_random follow intervals sequences entries contexts \
-	callers page kept kept_contexts trigger_queue export_samples index paths paths_chords \
-	paths_predict paths_random paths_large
+	context_intervals callers page kept kept_contexts trigger_queue export_samples index paths \
+	paths_chords paths_predict paths_random paths_large
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)
@@ -248,6 +248,8 @@ $(B)/tests/test_sequences: $(call unit_obj,test_sequences fold_store stream stre
 			 $(B)/libdep.a
 $(B)/tests/test_entries: $(call unit_obj,test_entries fold_store stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_contexts: $(call unit_obj,test_contexts fold_store stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_context_intervals: $(call unit_obj,test_context_intervals fold_store stream \
+				    stream_frag) $(B)/libdep.a
 $(B)/tests/test_callers: $(call unit_obj,test_callers fold_store stream stream_frag) $(B)/libdep.a
 paths_test = $(call unit_obj,test_$(1) graph_util) $(call part_obj,paths)
 $(B)/tests/test_paths: $(call paths_test,paths) | $(B)/paths_freestanding.o

@@ -243,7 +243,12 @@ ROWS = {
     "calls": (lambda r: (key(r["caller"]), key(r["callee"]), r["branch"]), ("calls",)),
     "pairs": (lambda r: (key(r["site"]), key(r["target"]), r["branch"]), ("calls",)),
     "edges": (lambda r: (key(r["from"]), key(r["to"]), r["branch"]), ("executions",)),
+    # A context has the same number in all intervals.
+    "contexts": (lambda r: (r["context"], r["parent_context"], r["entry"], key(r["site"]),
+                            key(r["at"])), ("instructions", "calls", "references")),
 }
+# With these options a query prints all rows.
+ALL = {"contexts": ["--min=0"]}
 
 
 def sums(kind, rows):
@@ -294,12 +299,13 @@ def check_intervals():
     per = some_interval()
     begins = set()
     for kind in ROWS:
-        rows = query(kind, "--per=%dus" % (per // 1000))
+        rows = query(kind, "--per=%dus" % (per // 1000), *ALL.get(kind, []))
         order = [r["interval_ns"] for r in rows]
         begins.update(order)
         check("%s --per: intervals in order" % kind,
               order == sorted(order) and not any(n % per for n in order), order[:5])
-        wrong = dict(sums(kind, rows).items() ^ sums(kind, query(kind)).items())
+        wrong = dict(sums(kind, rows).items() ^
+                     sums(kind, query(kind, *ALL.get(kind, []))).items())
         check("%s --per: sums of %d intervals" % (kind, len(set(order))), rows and not wrong,
               list(wrong.items())[:5])
     check("there are several intervals", len(begins) > 1, begins)
@@ -309,6 +315,64 @@ def check_intervals():
             rows[row["interval_ns"]].append(row)
         wrong = [n for n, own in rows.items() if not check_interval(kind, own, n, per)]
         check("%s --per: each interval alone" % kind, not wrong, wrong)
+    check_context_intervals("--per=%dus" % (per // 1000))
+
+
+def by_interval(rows, name, *counts):
+    """Sums of counts by interval and name(row)."""
+    total = collections.Counter()
+    for row in rows:
+        for count in counts:
+            total[row["interval_ns"], name(row), count] += row[count]
+    return +total
+
+
+def check_tree(name, rows):
+    """Each inclusive count is that of the context and of its children."""
+    below, whole = collections.Counter(), 0
+    for r in rows:
+        below[r["context"]] += r["instructions"]
+        below[r["parent_context"]] += r["inclusive_instructions"]
+        whole += r["instructions"]
+    wrong = [r for r in rows if r["inclusive_instructions"] != below[r["context"]] or
+             abs(r["inclusive_share"] * whole - r["inclusive_instructions"]) > 1e-4 * whole]
+    check("%s: inclusive counts" % name, not wrong and below[0] == whole, wrong[:2])
+
+
+def check_program_functions(per, *queries):
+    """Contexts and methods have the same counts for each function of the program's source.
+
+    The context of a signal handler also has the code that it returns to.
+    """
+    ours, theirs = (by_interval([r for r in rows if (r["at"]["file"] or "").endswith("/profile.c")
+                                 and r["at"]["function"] != "handler"],
+                                lambda r: r["at"]["function"], "instructions", "references",
+                                "calls") for rows in queries)
+    wrong = dict(ours.items() ^ theirs.items())
+    check("contexts %s: the program's functions as methods" % per, ours and not wrong,
+          list(wrong.items())[:5])
+
+
+def check_context_intervals(per):
+    """Each interval's tree, and its sums against those of the other queries."""
+    rows = query("contexts", per, "--min=0")
+    intervals = collections.defaultdict(list)
+    for r in rows:
+        intervals[r["interval_ns"]].append(r)
+    for start, own in intervals.items():
+        check_tree("contexts %s: %d" % (per, start), own)
+        deep = {r["context"]: r["depth"] for r in own}
+        wrong = [r for r in own if r["depth"] != (deep.get(r["parent_context"], -1) + 1)]
+        check("contexts %s: %d: callers are there" % (per, start), not wrong, wrong[:2])
+    methods = query("methods", per)
+    ours, theirs = (by_interval(q, lambda r: None, "instructions", "references")
+                    for q in (rows, methods))
+    check("contexts %s: instructions as methods" % per, ours == theirs and ours, (ours, theirs))
+    if sys.argv[3:]:
+        check_program_functions(per, rows, methods)
+    ours = by_interval((r for r in rows if r["entry"] == "call"), lambda r: None, "calls")
+    theirs = by_interval(query("pairs", per), lambda r: None, "calls")
+    check("contexts %s: calls as pairs" % per, ours == theirs and ours, (ours, theirs))
 
 
 def check_known(insns):

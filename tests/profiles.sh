@@ -276,6 +276,46 @@ is "--per ends with complete" "$(tail -n 1 out)" "complete: yes"
 "$DEPCTL" query coverage --files --per=1h --json profile.dep >out
 grep -q '^{"interval_ns":0,.*profile\.c"}$' out && pass "coverage --files --per" ||
 	fail "coverage --files --per: $(head -n 1 out)"
+# contexts --per: one interval is the whole, but for contexts of a forked child's parent in which
+# the child executed nothing; the same selections.
+for min in 0 1%; do
+	"$DEPCTL" query contexts --csv --per=1h --min=$min profile.dep | cut -d , -f 2- >out
+	"$DEPCTL" query contexts --csv --min=$min profile.dep |
+		awk -F, '$5 != 0 || $8 != 0' >whole
+	[ "$(wc -l <out)" -gt 5 ] && cmp -s out whole &&
+		pass "contexts --per=1h --min=$min has the rows of the whole" ||
+		fail "contexts --per=1h: $(diff out whole | head -n 3 | tr '\n' '|')"
+done
+# context_intervals OPTION...: the instructions of all contexts and intervals of 5 ms
+context_intervals() {
+	"$DEPCTL" query contexts --csv --per=5ms --min=0 "$@" profile.dep |
+		awk -F, 'NR > 1 { n += $7 } END { print n + 0 }'
+}
+is "contexts --per: intervals have all instructions" "$(context_intervals)" "$all"
+for option in --process="$first" --thread="$main" --from=1ms --to=6ms --from=24h; do
+	is "contexts --per $option" "$(context_intervals $option)" "$(instructions $option)"
+done
+"$DEPCTL" query contexts --csv --per=5ms --min=0 --jobs=1 profile.dep >out
+"$DEPCTL" query contexts --csv --per=5ms --min=0 --jobs=3 profile.dep >other
+[ -s out ] && cmp -s out other && pass "contexts --per and jobs" || fail "contexts --per and jobs"
+"$DEPCTL" query contexts --json --per=5ms --min=0 --function=inner profile.dep >out
+grep '"function":"inner","file":[^}]*}}$' out >inner
+# Callers are printed in the intervals of the function only.
+is "contexts --per --function: no interval without it" \
+	"$(grep -o '"interval_ns":[0-9]*' out | sort -u)" \
+	"$(grep -o '"interval_ns":[0-9]*' inner | sort -u)"
+is "contexts --per --function has all of its calls" \
+	"$(sed 's/.*"calls":\([0-9]*\).*/\1/' inner | awk '{ n += $1 } END { print n }')" 1000
+"$DEPCTL" query contexts --csv --per=5ms --top=2 profile.dep >out
+is "contexts --per --top: of each interval" \
+	"$(tail -n +2 out | cut -d , -f 1 | uniq -c | awk '$1 != 2' | wc -l)" 0
+"$DEPCTL" query contexts --per=1h profile.dep >out
+is "contexts --per: the time is exact" "$(awk 'NR == 2 { print $1 }' out)" 0s
+is "contexts --per ends with complete" "$(tail -n 1 out)" "complete: yes"
+"$DEPCTL" query contexts --per=1us profile.dep >out 2>err && smallest=1us ||
+	smallest=$(sed -n 's/.*--per: .*the smallest possible here is //p' err)
+is "contexts --per=$smallest, the smallest" "$("$DEPCTL" query contexts --csv --min=0 \
+	--per="$smallest" profile.dep | awk -F, 'NR > 1 { n += $7 } END { print n + 0 }')" "$all"
 is "--top" "$("$DEPCTL" query methods --top=3 --csv profile.dep | wc -l)" 4
 objcopy --redefine-sym inner='in[n]er' profile brackets && recorded brackets.dep -- ./brackets
 is "a name with brackets matches itself" \

@@ -37,7 +37,7 @@ _depctl_profile_options()
 	case $1 in
 	methods) echo --inclusive --per= ;;
 	calls | pairs) echo --per= ;;
-	contexts) echo --min= ;;
+	contexts) echo --min= --per= ;;
 	edges) echo --annotate= --per= ;;
 	coverage) echo --all --files --per= ;;
 	esac

@@ -87,7 +87,8 @@ static int count(struct profile_view *v)
 static int make(struct profile_view *v, unsigned int needs)
 {
 	struct dep_contexts_options contexts = { .fold = v->fold,
-						 .times = needs & VIEW_TIMES };
+						 .times = needs & VIEW_TIMES,
+						 .per_ns = v->o->per_ns };
 	int err;
 
 	err = dep_symbols_open(&v->symbols, v->store);
