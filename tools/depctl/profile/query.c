@@ -9,6 +9,10 @@ static const struct argp_option options[] = {
 	{ "function", OPT_FUNCTION, "PATTERN", 0,
 	  "Only functions whose names match PATTERN, such as 'str*'", 2 },
 	{ "csv", OPT_CSV, NULL, 0, "Print comma-separated values", 3 },
+	{ 0 }
+};
+
+static const struct argp_option live_options[] = {
 	{ "live", OPT_LIVE, NULL, 0, "Follow a recording that is still running, and print the rows "
 	  "when it ends", 4 },
 	{ "every", OPT_EVERY, "TIME", 0, "With --live: also print the rows so far each TIME", 4 },
@@ -16,14 +20,32 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
+/* The same of queries that cannot follow a recording: a message says so. */
+static const struct argp_option no_live_options[] = {
+	{ "live", OPT_LIVE, NULL, OPTION_HIDDEN, NULL, 4 },
+	{ "every", OPT_EVERY, "TIME", OPTION_HIDDEN, NULL, 4 },
+	{ "socket", OPT_DEPD, "PATH", OPTION_HIDDEN, NULL, 9 },
+	{ 0 }
+};
+
 static const struct argp common = { options, profile_parse, NULL, NULL,
 	(struct argp_child[]){ { &profile_argp, 0, NULL, 0 }, { 0 } }, NULL, NULL };
+
+static error_t parse_live(int key, char *arg, struct argp_state *state)
+{
+	if (key != OPT_LIVE && key != OPT_EVERY && key != OPT_DEPD)
+		return ARGP_ERR_UNKNOWN;
+	return profile_parse(key, arg, state);
+}
+
+static const struct argp live = { live_options, parse_live, NULL, NULL, NULL, NULL, NULL };
+static const struct argp no_live = { no_live_options, parse_live, NULL, NULL, NULL, NULL, NULL };
 
 /* Options of a single query: the values are those of all queries. */
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	if (key == ARGP_KEY_INIT) {
-		state->child_inputs[0] = state->input;
+		state->child_inputs[0] = state->child_inputs[1] = state->input;
 		return 0;
 	}
 	if (key == ARGP_KEY_ARG || key == ARGP_KEY_END)
@@ -44,7 +66,10 @@ static int query_store(struct query *q, const struct query_kind *kind)
 
 int query_run(const struct query_kind *kind, int argc, char **argv)
 {
-	const struct argp_child children[] = { { &common, 0, NULL, 0 }, { 0 } };
+	const struct argp_child children[] = {
+		{ &common, 0, NULL, 0 },
+		{ kind->needs & VIEW_CONTEXTS ? &no_live : &live, 0, NULL, 0 }, { 0 }
+	};
 	const struct argp argp = {
 		kind->options, parse, kind->needs & VIEW_CONTEXTS ? "STORE" :
 		"STORE\n--live STORE|SESSION", kind->doc, children, NULL, NULL
