@@ -114,6 +114,45 @@ guesses = {e["name"] for e in events if e.get("args", {}).get("guess")}
 check("the Chrome trace has the guesses", guesses == {
     name(r) for r in rows if r["entry"] == "guess"}, guesses)
 
+firefox = json.load(open("firefox.json", encoding="utf-8"))
+shared = firefox["shared"]
+frames, functions, strings = (shared[k] for k in ("frameTable", "funcTable", "stringArray"))
+categories = firefox["meta"]["categories"]
+marked = {strings[functions["name"][f]] for f, c in zip(frames["func"], frames["category"])
+          if categories[c]["name"] == "Guessed caller"}
+check("the Firefox profile has the guesses", marked == guesses, marked)
+check("their color is another one", len({c["color"] for c in categories}) == 2, categories)
+check("other frames have no such category", frames["category"].count(0) > 10 and
+      set(frames["category"]) == {0, 1}, set(frames["category"]))
+
+# pprof: the sums of the samples with a label.
+if len(sys.argv) > 1:
+    text = open(sys.argv[1], encoding="utf-8").read()
+    table = re.findall(r'^string_table: "(.*)"$', text, re.M)
+    insns, marked, samples = 0, set(), re.findall(r"^sample \{\n(.*?)^\}", text, re.M | re.S)
+    for sample in samples:
+        labels = [table[int(s)] for k, s in re.findall(r"key: (\d+)\s+str: (\d+)", sample)
+                  if table[int(k)] == "guessed_caller"]
+        marked.update(labels)
+        insns += int(re.search(r"^  value: (\d+)", sample, re.M)[1]) if labels else 0
+    check("pprof has the guesses", marked == guesses, marked)
+    check("pprof: the instructions below them",
+          insns == report["guessed_callers"]["instructions"], insns)
+
+# Formats that cannot mark a frame: one message says how much is below guesses.
+for line in open("warnings", encoding="utf-8"):
+    kind, _, why = line.rstrip("\n").partition(" ")
+    if kind in ("chrome", "firefox", "pprof"):
+        check("export %s: no message" % kind, not why, why)
+        continue
+    check("export %s: the message" % kind, why == "depctl: store: 1 thread executed %d "
+          "instructions below callers at the attach that are guesses, which %s does not mark; "
+          "see `depctl query contexts'" % (report["guessed_callers"]["instructions"], kind), why)
+desc = [line for line in open("callgrind.out", encoding="utf-8") if line.startswith("desc:")]
+check("callgrind describes them", desc == [
+    "desc: Guessed callers: %d instructions were executed below callers at an attach that may be "
+    "wrong\n" % report["guessed_callers"]["instructions"]], desc)
+
 page = open("page.html", encoding="utf-8").read()
 data = json.loads(re.search(r'id="data"[^>]*>(.*?)</script>', page, re.S)[1])
 nodes = data["nodes"]
@@ -141,8 +180,35 @@ wait $recorder
 "$DEPCTL" report --json store >report.json 2>err || fail "report --json: $(cat err)"
 "$DEPCTL" report store >report 2>err || fail "report: $(cat err)"
 "$DEPCTL" report --html=page.html store >out 2>err || fail "report --html: $(cat err)"
-"$DEPCTL" export chrome -o trace.json store 2>err || fail "export chrome: $(cat err)"
-python3 check.py >check.out 2>&1 || fail "check.py: $(tail -n 1 check.out)"
+for format in chrome firefox pprof callgrind folded speedscope perfetto perf-script; do
+	"$DEPCTL" export $format -o $format.out store 2>err || fail "export $format: $(cat err)"
+	echo "$format $(paste -s -d '|' err)"
+done >warnings
+mv chrome.out trace.json
+mv firefox.out firefox.json
+# Of a thread that has no guess nothing is said.
+"$DEPCTL" export folded --function=run_plain store >out 2>err
+is "export --function: no guess is exported" "$(cat err)" ""
+have protoc && gunzip <pprof.out >pprof.pb && protoc --proto_path="$tests" \
+	--decode=perftools.profiles.Profile profile.proto <pprof.pb >pprof.txt || rm -f pprof.txt
+go=/usr/lib/go-1.19/bin/go
+if [ -x $go ]; then
+	HOME="$tmp" $go tool pprof -top -nodefraction=0 -nodecount=500 \
+		-tagfocus=guessed_caller:run_hidden pprof.out >top 2>err || fail "pprof: $(cat err)"
+	is "go tool pprof -tagfocus: the instructions below guesses" \
+		"$(sed -n 's/^Showing nodes accounting for \([0-9]*\),.*/\1/p' top)" \
+		"$(grep -o '"guessed_callers":{[^}]*}' report.json |
+			sed 's/.*"instructions":\([0-9]*\).*/\1/')"
+else
+	skip "golang-1.19-go is not installed"
+fi
+if have callgrind_annotate; then
+	callgrind_annotate callgrind.out >annotated 2>err &&
+		grep -q "Guessed callers" annotated && pass "callgrind_annotate: the description" ||
+		fail "callgrind_annotate: $(cat err; head -n 5 annotated | tr '\n' '|')"
+fi
+python3 check.py $(ls pprof.txt 2>/dev/null) >check.out 2>&1 ||
+	fail "check.py: $(tail -n 1 check.out)"
 while read -r word rest; do
 	[ "$word" = ok ] && pass "$rest" || fail "$rest"
 done <check.out

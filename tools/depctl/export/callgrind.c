@@ -315,6 +315,9 @@ static void put_header(struct callgrind *c)
 	}
 	out_text(o, "cmd: ");
 	out_plain(o, command ? command : "?");
+	if (c->x->guesses.insns)
+		out_printf(o, "\ndesc: Guessed callers: %" PRIu64 " instructions were executed "
+			   "below callers at an attach that may be wrong", c->x->guesses.insns);
 	out_printf(o, "\npositions: line\nevent: Ir : Instructions executed\nevents: Ir\n"
 		   "summary: %" PRIu64 "\n\n", insns);
 	free(command);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Choose what is exported by --function and --module.
+ * Choose what is exported by --process, --thread, --function and --module.
  */
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -12,6 +12,16 @@ bool export_module(const struct export *x, const char *path)
 {
 	return !x->module_glob || !fnmatch(x->module_glob, path, 0) ||
 	       !fnmatch(x->module_glob, base_name(path), 0);
+}
+
+bool export_share(const void *export, const struct dep_context_share *s)
+{
+	const struct export *x = export;
+
+	if (x->thread ? s->thread != x->thread :
+	    x->process && x->l.contexts->context[s->context].process != x->process)
+		return false;
+	return export_chosen(x, functions_of(x->l.functions, s->context));
 }
 
 static bool fits(const struct export *x, const struct function *f)

@@ -19,11 +19,11 @@ static const struct export_format formats[] = {
 	{ "speedscope", "stacks by thread: speedscope.app",
 	  LOAD_CONTEXTS, FORMAT_WEIGHTS, export_speedscope },
 	{ "pprof", "stacks, compressed: go tool pprof",
-	  LOAD_CONTEXTS, FORMAT_BINARY, export_pprof },
+	  LOAD_CONTEXTS, FORMAT_BINARY | FORMAT_GUESSES, export_pprof },
 	{ "chrome", "functions by thread and time: Chrome's trace viewer",
-	  LOAD_CONTEXTS | LOAD_TIMES, FORMAT_AXES, export_chrome },
+	  LOAD_CONTEXTS | LOAD_TIMES, FORMAT_AXES | FORMAT_GUESSES, export_chrome },
 	{ "firefox", "stacks by thread and time: profiler.firefox.com",
-	  LOAD_CONTEXTS | LOAD_TIMES, 0, export_firefox },
+	  LOAD_CONTEXTS | LOAD_TIMES, FORMAT_GUESSES, export_firefox },
 	{ "perfetto", "stacks by thread and time: ui.perfetto.dev",
 	  LOAD_CONTEXTS | LOAD_TIMES, FORMAT_BINARY, export_perfetto },
 	{ "perf-script", "stacks by thread and time: what reads `perf script'",
@@ -219,6 +219,27 @@ static int find_thread(struct export *x, const struct arguments *a)
 	return 1;
 }
 
+static int count_guesses(struct export *x)
+{
+	if (!x->l.contexts || !guesses_count(&x->guesses, x->l.contexts, export_share, x))
+		return 0;
+	warn("out of memory");
+	return 1;
+}
+
+/* Say how much is below callers that may be wrong, if the format cannot mark them. */
+static void warn_of_guesses(const struct export *x, const struct export_format *format)
+{
+	const struct guesses *g = &x->guesses;
+
+	if (!g->insns || (format->flags & FORMAT_GUESSES))
+		return;
+	warn("%s: %u thread%s executed %llu instruction%s below callers at the attach that are "
+	     "guesses, which %s does not mark; see `depctl query contexts'", x->path, g->threads,
+	     g->threads == 1 ? "" : "s", (unsigned long long)g->insns, g->insns == 1 ? "" : "s",
+	     format->name);
+}
+
 static int write_format(struct export *x, const struct arguments *a)
 {
 	struct save save;
@@ -250,9 +271,10 @@ int cmd_export(int argc, char **argv)
 		return EXIT_FAILURE;
 	if (find_process(&x, &a) || find_thread(&x, &a) ||
 	    load_profiles(&x.l, a.path, a.format->needs, a.jobs, x.process, x.thread) ||
-	    export_choose(&x))
+	    export_choose(&x) || count_guesses(&x))
 		goto out;
 	status = write_format(&x, &a);
+	warn_of_guesses(&x, a.format);
 	load_messages(&x.l);
 	if (!load_complete(&x.l, a.path))
 		status = EXIT_FAILURE;

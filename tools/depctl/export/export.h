@@ -3,6 +3,7 @@
 #ifndef DEPCTL_EXPORT_H
 #define DEPCTL_EXPORT_H
 
+#include "tools/depctl/common/guesses.h"
 #include "tools/depctl/common/output.h"
 #include "load.h"
 
@@ -19,12 +20,14 @@ struct export {
 	const char *function_glob, *module_glob;	/* NULL: all */
 	bool *chosen;			/* by index of function; NULL: all are */
 	bool others;			/* code of no function is chosen, too */
+	struct guesses guesses;		/* in what is exported, with LOAD_CONTEXTS */
 	struct out out;
 };
 
 #define FORMAT_WEIGHTS	1u	/* --weight=calls is possible */
 #define FORMAT_AXES	2u	/* --axis=instructions is possible */
 #define FORMAT_BINARY	4u	/* is not written to terminals */
+#define FORMAT_GUESSES	8u	/* marks callers at an attach that are guesses */
 
 /** struct export_format - a format; write() puts it to x->out: 0, or 1 after a message */
 struct export_format {
@@ -39,6 +42,9 @@ static inline bool export_chosen(const struct export *x, uint32_t f)
 {
 	return !x->chosen || (f == NO_FUNCTION ? x->others : x->chosen[f]);
 }
+
+/** export_share() - true if what a thread did in a context is exported; @export: the export */
+bool export_share(const void *export, const struct dep_context_share *s);
 
 /** export_choose() - set x->chosen and x->others; return 0, or 1 after a message */
 int export_choose(struct export *x);

@@ -136,16 +136,23 @@ static void put_threads(struct firefox *f)
 
 /* ---- the whole ---- */
 
-static void put_category(struct json *j)
+static void put_category(struct json *j, const char *name, const char *color)
 {
-	json_array(j, "categories");
 	json_object(j, NULL);
-	json_str(j, "name", "Other");
-	json_str(j, "color", "grey");
+	json_str(j, "name", name);
+	json_str(j, "color", color);
 	json_array(j, "subcategories");
 	json_str(j, NULL, "Other");
 	json_close(j, ']');
 	json_close(j, '}');
+}
+
+static void put_categories(const struct firefox *f, struct json *j)
+{
+	json_array(j, "categories");
+	put_category(j, "Other", "grey");
+	if (f->x->guesses.insns)
+		put_category(j, "Guessed caller", "orange");
 	json_close(j, ']');
 }
 
@@ -173,7 +180,7 @@ static void put_meta(struct firefox *f)
 	json_bool(j, "usesOnlyOneStackType", true);
 	json_bool(j, "sourceCodeIsNotOnSearchfox", true);
 	json_bool(j, "keepProfileThreadOrder", true);
-	put_category(j);
+	put_categories(f, j);
 	firefox_equal(j, "markerSchema", 0, 0);
 	json_object(j, "sampleUnits");
 	json_str(j, "time", "ms");

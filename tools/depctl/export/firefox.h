@@ -7,12 +7,15 @@
 #include "lines.h"
 #include "samples.h"
 
+/* Categories of frames, in the order of put_categories(). */
+enum { FIREFOX_OTHER, FIREFOX_GUESS };
+
 struct firefox {
 	struct export *x;
 	struct json j;
 	struct lines lines;
 	struct samples samples;
-	struct numbering strings, libs, sources, places, stacks;
+	struct numbering strings, libs, sources, frames, stacks;
 	uint32_t *stack;	/* by context: its number; UINT32_MAX: without samples */
 	/* By function, and at the end for code of no function: numbers; UINT32_MAX: none. */
 	uint32_t *name, *source, *lib;

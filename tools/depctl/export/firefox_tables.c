@@ -15,8 +15,14 @@
 #define NO_STACK	UINT32_MAX
 #define RESOURCE_LIBRARY	1
 
+/* A frame; without padding, to be a key. */
+struct frame {
+	struct stack_place place;
+	uint64_t guess;		/* it is a caller at an attach that may be wrong */
+};
+
 struct stack {
-	uint32_t prefix, place;	/* @prefix: NO_STACK at the outermost frame */
+	uint32_t prefix, frame;	/* @prefix: NO_STACK at the outermost frame */
 };
 
 /* ---- numbers of strings, frames and stacks ---- */
@@ -36,8 +42,11 @@ static uint32_t string(struct firefox *f, const char *s)
 
 static uint32_t stack_number(struct firefox *f, uint32_t prefix, const struct stack_frame *at)
 {
-	struct stack_place place = stacks_place(at);
-	struct stack stack = { prefix, number(f, &f->places, &place, sizeof(place)) };
+	const struct frame frame = {
+		.place = stacks_place(at),
+		.guess = f->samples.contexts->context[at->context].guess,
+	};
+	struct stack stack = { prefix, number(f, &f->frames, &frame, sizeof(frame)) };
 
 	return number(f, &f->stacks, &stack, sizeof(stack));
 }
@@ -231,12 +240,12 @@ static void put_functions(struct firefox *f)
 	json_close(j, '}');
 }
 
-static struct stack_place place_of(const struct firefox *f, uint32_t i)
+static struct frame frame_of(const struct firefox *f, uint32_t i)
 {
-	struct stack_place place;
+	struct frame frame;
 
-	memcpy(&place, number_key(&f->places, i), sizeof(place));
-	return place;
+	memcpy(&frame, number_key(&f->frames, i), sizeof(frame));
+	return frame;
 }
 
 static void put_frame_lines(struct firefox *f)
@@ -246,8 +255,8 @@ static void put_frame_lines(struct firefox *f)
 	uint32_t i;
 
 	json_array(&f->j, "line");
-	for (i = 0; i < f->places.n; i++) {
-		place = place_of(f, i);
+	for (i = 0; i < f->frames.n; i++) {
+		place = frame_of(f, i).place;
 		line = lines_at(&f->lines, place.image, place.pc);
 		put_u32(&f->j, line && line->line ? line->line : UINT32_MAX);
 	}
@@ -258,7 +267,7 @@ static void put_frame_lines(struct firefox *f)
 static void put_frames(struct firefox *f)
 {
 	struct json *j = &f->j;
-	uint32_t n = f->places.n, i, function;
+	uint32_t n = f->frames.n, i, function;
 
 	json_object(j, "frameTable");
 	json_u64(j, "length", n);
@@ -267,11 +276,14 @@ static void put_frames(struct firefox *f)
 		json_i64(j, NULL, -1);
 	json_close(j, ']');
 	firefox_equal(j, "inlineDepth", n, 0);
-	firefox_equal(j, "category", n, 0);
+	json_array(j, "category");
+	for (i = 0; i < n; i++)
+		json_u64(j, NULL, frame_of(f, i).guess ? FIREFOX_GUESS : FIREFOX_OTHER);
+	json_close(j, ']');
 	firefox_equal(j, "subcategory", n, 0);
 	json_array(j, "func");
 	for (i = 0; i < n; i++) {
-		function = place_of(f, i).function;
+		function = frame_of(f, i).place.function;
 		json_u64(j, NULL, function == NO_FUNCTION ? f->x->l.nfunctions : function);
 	}
 	json_close(j, ']');
@@ -299,7 +311,7 @@ static void put_stacks(struct firefox *f)
 	json_u64(j, "length", n);
 	json_array(j, "frame");
 	for (i = 0; i < n; i++)
-		json_u64(j, NULL, stack_of(f, i).place);
+		json_u64(j, NULL, stack_of(f, i).frame);
 	json_close(j, ']');
 	json_array(j, "prefix");
 	for (i = 0; i < n; i++)
@@ -362,7 +374,7 @@ void firefox_free(struct firefox *f)
 	numbering_free(&f->strings);
 	numbering_free(&f->libs);
 	numbering_free(&f->sources);
-	numbering_free(&f->places);
+	numbering_free(&f->frames);
 	numbering_free(&f->stacks);
 	free(f->stack);
 	free(f->name);

@@ -73,16 +73,6 @@ static void put_inner(struct pprof *p, unsigned int field)
 
 /* ---- samples ---- */
 
-/* Put the locations of a stack into p->inner, the innermost first. */
-static void put_stack(struct pprof *p, uint32_t context)
-{
-	struct stack_frame frame[STACK_ROOM];
-	size_t i, n = stacks_of(&p->stacks, context, frame);
-
-	for (i = 0; i < n; i++)
-		proto_varint(&p->inner, location(p, &frame[i]));
-}
-
 static void put_label(struct pprof *p, const char *key, const char *text, uint64_t number)
 {
 	proto_number(&p->inner, LABEL_KEY, string(p, key));
@@ -93,14 +83,38 @@ static void put_label(struct pprof *p, const char *key, const char *text, uint64
 	put_inner(p, SAMPLE_LABEL);
 }
 
+/* Put the locations of a stack, the innermost first. */
+static void put_stack(struct pprof *p, const struct stack_frame *frame, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		proto_varint(&p->inner, location(p, &frame[i]));
+	put_inner(p, SAMPLE_LOCATION);
+}
+
+/* Locations are shared by all stacks, so a label of the sample says which callers are guesses. */
+static void put_guesses(struct pprof *p, const struct stack_frame *frame, size_t n)
+{
+	const struct export *x = p->x;
+	char room[EXPORT_TITLE];
+	size_t i;
+
+	for (i = 0; i < n && x->guesses.insns; i++)
+		if (frame[i].pc && x->l.contexts->context[frame[i].context].guess)
+			put_label(p, "guessed_caller",
+				  export_title(x, frame[i].function, room, sizeof(room)), 0);
+}
+
 static void put_sample(struct pprof *p, const struct dep_context_share *s)
 {
+	struct stack_frame frame[STACK_ROOM];
+	size_t n = stacks_of(&p->stacks, s->context, frame);
 	const struct dep_thread *t = thread_of(p->x->l.store, s->thread);
 	uint32_t process = p->x->l.contexts->context[s->context].process;
 	const struct dep_process *of = process_of(p->x->l.store, process);
 
-	put_stack(p, s->context);
-	put_inner(p, SAMPLE_LOCATION);
+	put_stack(p, frame, n);
 	proto_varint(&p->inner, s->insns);
 	proto_varint(&p->inner, s->refs);
 	proto_varint(&p->inner, s->calls);
@@ -111,6 +125,7 @@ static void put_sample(struct pprof *p, const struct dep_context_share *s)
 		put_label(p, "process", NULL, of->pid);
 		put_label(p, "program", export_program(p->x, process), 0);
 	}
+	put_guesses(p, frame, n);
 	put(p, PROFILE_SAMPLE);
 }
 
@@ -125,10 +140,7 @@ static void put_samples(struct pprof *p)
 		s = &c->share[i];
 		if (!s->context || (!s->insns && !s->calls))
 			continue;
-		if (x->thread ? s->thread != x->thread :
-		    x->process && c->context[s->context].process != x->process)
-			continue;
-		if (export_chosen(x, functions_of(x->l.functions, s->context)))
+		if (export_share(x, s))
 			put_sample(p, s);
 	}
 }

@@ -76,6 +76,7 @@ void tree_end(struct tree *t)
 	free(t->guess);
 	t->node = NULL;
 	t->used = t->same = NULL;
+	t->guess = NULL;
 }
 
 static void use(struct tree *t, uint32_t context)
@@ -89,13 +90,9 @@ static void use(struct tree *t, uint32_t context)
 
 static void add_share(struct tree *t, const struct dep_context_share *s)
 {
-	const struct dep_context *c = &t->contexts->context[s->context];
 	struct tree_node *n = &t->node[t->same[s->context]];
 
-	if (t->x->thread ? s->thread != t->x->thread :
-	    t->x->process && c->process != t->x->process)
-		return;
-	if (!export_chosen(t->x, functions_of(t->x->l.functions, s->context)))
+	if (!export_share(t->x, s))
 		return;
 	n->calls += s->calls;
 	n->insns += s->insns;

@@ -5,6 +5,7 @@
 
 #include <argp.h>
 
+#include "tools/depctl/common/guesses.h"
 #include "tools/depctl/common/missing.h"
 #include "tools/depctl/functions/functions.h"
 
@@ -176,20 +177,6 @@ struct loops {
 int loops_find(struct loops *l, const struct merged *m, const struct blocks *b,
 	       const struct functions *f);
 void loops_free(struct loops *l);
-
-/* ---- guesses.c ---- */
-
-/**
- * struct guesses - what was executed in and below callers at an attach that are guesses
- * @threads: that executed it; they can have been created after the attach
- */
-struct guesses {
-	uint32_t threads;
-	uint64_t insns;
-};
-
-/** guesses_count() - 0 or -ENOMEM */
-int guesses_count(struct guesses *g, const struct dep_contexts *c);
 
 /* ---- names.c: texts for people ---- */
 

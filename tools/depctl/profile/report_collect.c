@@ -191,7 +191,7 @@ int report_collect(struct report *r)
 	if (!err)
 		err = sum_time(r);
 	if (!err)
-		err = guesses_count(&r->guesses, r->v.c);
+		err = guesses_count(&r->guesses, r->v.c, NULL, NULL);
 	profile_reasons(&r->v, &r->why);
 	return err;
 }

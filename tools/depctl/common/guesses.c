@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* How much is below callers at an attach that are guesses. */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "profile.h"
+#include "guesses.h"
 
 /* Is a caller of each context, or the context itself, a guess?  The caller frees the result. */
 static bool *find_guesses(const struct dep_contexts *c)
@@ -19,7 +18,9 @@ static bool *find_guesses(const struct dep_contexts *c)
 	return guess;
 }
 
-int guesses_count(struct guesses *g, const struct dep_contexts *c)
+int guesses_count(struct guesses *g, const struct dep_contexts *c,
+		  bool (*chosen)(const void *arg, const struct dep_context_share *s),
+		  const void *arg)
 {
 	bool *guess = find_guesses(c);
 	uint32_t thread = 0;
@@ -30,6 +31,8 @@ int guesses_count(struct guesses *g, const struct dep_contexts *c)
 		return -ENOMEM;
 	for (i = 0; i < c->nshares; i++) {
 		if (c->share[i].context >= c->ncontexts || !guess[c->share[i].context])
+			continue;
+		if (!c->share[i].insns || (chosen && !chosen(arg, &c->share[i])))
 			continue;
 		g->insns += c->share[i].insns;
 		/* Rows are sorted by thread. */
