@@ -6,9 +6,12 @@
  *
  * The oracle recovers everything, so it knows rsp at each call and return.  It keeps a naive stack:
  * a call pops all frames that are not above rsp and pushes one.  A return pops those below rsp, or
- * else the last one if it goes to the instruction behind its call.  At each call, the caller's frame
- * and the number of frames must be the same.  RANGES has lines "stack BEGIN END", in hexadecimal:
- * stacks that the program made, besides that of each thread.
+ * else the last one if it goes to the instruction behind its call.  At each call, the caller's
+ * frame and the number of frames must be the same.  RANGES has lines "stack BEGIN END", in
+ * hexadecimal: stacks that the program made, besides that of each thread.
+ *
+ * The rows of intervals of time must add up to the contexts, and each interval must have the
+ * instructions that dep_intervals_make() counts in it.
  *
  * At some calls dep_contexts_at() must have the callers of the naive stack, unless the program has
  * code that calls the next instruction (--no-at): that makes a frame, but no context.
