@@ -106,12 +106,11 @@ expect 2 "" "must be a time" "$depctl" report --from=soon s.dep
 expect 2 "" "must be less than" "$depctl" report --from=2s --to=1s s.dep
 expect 2 "" "must be a share" "$depctl" query contexts --min=much s.dep
 expect 2 "" "must be a number" "$depctl" query methods --top=0 s.dep
-for c in methods calls pairs contexts edges coverage; do
+for c in methods calls pairs contexts edges blocks coverage; do
 	for time in 0 0ms -1ms 1ns soon 10 1e3ms 99999999999999999999s 9999999999999h ""; do
 		expect 2 "" "--per must be a time" "$depctl" query $c --per="$time" s.dep
 	done
 done
-expect 2 "" "unrecognized option" "$depctl" query blocks --per=1ms s.dep
 expect 2 "" "unrecognized option" "$depctl" report --per=1ms s.dep
 expect 2 "" "cannot be combined with --inclusive" "$depctl" query methods --per=1ms --inclusive \
 	s.dep

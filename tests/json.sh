@@ -185,7 +185,7 @@ for kind in methods calls pairs contexts edges blocks coverage; do
 	valid query-$kind query $kind --json racy.dep
 done
 valid query-methods query methods --json --inclusive racy.dep
-for kind in methods calls pairs contexts edges coverage "coverage --files"; do
+for kind in methods calls pairs contexts edges blocks coverage "coverage --files"; do
 	valid "query-${kind% *}" query $kind --json --per=1ms racy.dep
 	has "$kind: rows of intervals" '"interval_ns":[0-9]'
 done

@@ -242,6 +242,8 @@ ROWS = {
     "methods": (lambda r: key(r["at"]), ("instructions", "calls", "references")),
     "calls": (lambda r: (key(r["caller"]), key(r["callee"]), r["branch"]), ("calls",)),
     "pairs": (lambda r: (key(r["site"]), key(r["target"]), r["branch"]), ("calls",)),
+    "blocks": (lambda r: (key(r["at"]), r["block_instructions"], r["block_bytes"]),
+               ("executions",)),
     "edges": (lambda r: (key(r["from"]), key(r["to"]), r["branch"]), ("executions",)),
     # A context has the same number in all intervals.
     "contexts": (lambda r: (r["context"], r["parent_context"], r["entry"], key(r["site"]),

@@ -36,7 +36,7 @@ _depctl_profile_options()
 {
 	case $1 in
 	methods) echo --inclusive --per= ;;
-	calls | pairs) echo --per= ;;
+	calls | pairs | blocks) echo --per= ;;
 	contexts) echo --min= --per= ;;
 	edges) echo --annotate= --per= ;;
 	coverage) echo --all --files --per= ;;

@@ -5,10 +5,16 @@
 
 #include "query.h"
 
-/* A block with its instructions in total. */
+/* A block of the whole recording, with the counts of all time or of an interval. */
 struct ranked {
-	struct block b;
-	uint64_t insns, bytes;
+	size_t first, n;		/* instructions, in whole.m */
+	uint64_t count, insns, bytes;
+};
+
+/** struct whole - the instructions and blocks of the whole recording */
+struct whole {
+	struct merged m;
+	struct blocks b;
 };
 
 static int by_insns(const void *pa, const void *pb)
@@ -17,7 +23,7 @@ static int by_insns(const void *pa, const void *pb)
 
 	if (a->insns != b->insns)
 		return a->insns > b->insns ? -1 : 1;
-	return a->b.first < b->b.first ? -1 : a->b.first > b->b.first;
+	return a->first < b->first ? -1 : a->first > b->first;
 }
 
 static const struct row_column columns[] = {
@@ -28,45 +34,55 @@ static const struct row_column columns[] = {
 	{ "at", "block", ROW_SITE },
 };
 
-static size_t choose(const struct query *q, const struct merged *m, const struct blocks *b,
-		     struct ranked *out)
+/* Add the instructions of @m, some or all of those of @w, to their blocks; both are sorted. */
+static void count(struct ranked *r, const struct whole *w, const struct merged *m)
 {
-	const struct insn_row *r;
+	size_t i, k = 0, at = 0;
+
+	for (i = 0; i < m->ninsns; i++) {
+		while (k + 1 < w->m.ninsns && site_compare(w->m.insn[k].at, m->insn[i].at) < 0)
+			k++;
+		while (at + 1 < w->b.n && w->b.block[at + 1].first <= k)
+			at++;
+		r[at].insns += m->insn[i].count;
+		if (k == w->b.block[at].first)
+			r[at].count = m->insn[i].count;
+	}
+}
+
+/* Move those that are wanted to the front of @r, which has all blocks of @w; return their number. */
+static size_t choose(const struct query *q, const struct whole *w, struct ranked *r)
+{
+	const struct insn_row *insn;
 	size_t i, k, n = 0;
 
-	for (i = 0; i < b->n; i++) {
-		r = &m->insn[b->block[i].first];
-		if (q->o.function && !profile_matches(&q->v, functions_in(q->v.f, r->at)))
+	for (i = 0; i < w->b.n; i++) {
+		r[i].first = w->b.block[i].first;
+		r[i].n = w->b.block[i].n;
+		insn = &w->m.insn[r[i].first];
+		if (q->o.per_ns && !r[i].insns)
 			continue;
-		out[n] = (struct ranked){ .b = b->block[i] };
-		for (k = 0; k < b->block[i].n; k++) {
-			out[n].insns += r[k].count;
-			out[n].bytes += r[k].size;
-		}
-		n++;
+		if (q->o.function && !profile_matches(&q->v, functions_in(q->v.f, insn->at)))
+			continue;
+		for (k = 0; k < r[i].n; k++)
+			r[i].bytes += insn[k].size;
+		r[n++] = r[i];
 	}
 	return n;
 }
 
-static int print(struct query *q, const struct merged *m, const struct blocks *b)
+static void print(struct query *q, const struct whole *w, const struct ranked *r, size_t n)
 {
-	struct ranked *r = calloc(b->n + 1, sizeof(*r));
-	size_t i, n;
+	size_t i;
 
-	if (!r)
-		return -ENOMEM;
-	n = choose(q, m, b, r);
-	qsort(r, n, sizeof(*r), by_insns);
 	n = query_rows(q, n);
 	for (i = 0; i < n; i++) {
-		row_share(&q->rows, r[i].insns, q->v.p->insns);
-		row_count(&q->rows, r[i].b.count);
-		row_count(&q->rows, r[i].b.n);
+		row_share(&q->rows, r[i].insns, q->p->insns);
+		row_count(&q->rows, r[i].count);
+		row_count(&q->rows, r[i].n);
 		row_count(&q->rows, r[i].bytes);
-		row_site(&q->rows, m->insn[r[i].b.first].at);
+		row_site(&q->rows, w->m.insn[r[i].first].at);
 	}
-	free(r);
-	return 0;
 }
 
 static struct row_columns columns_of(const struct query *q)
@@ -75,24 +91,58 @@ static struct row_columns columns_of(const struct query *q)
 	return ROW_COLUMNS(columns);
 }
 
+static int begin(struct query *q)
+{
+	struct whole *w = calloc(1, sizeof(*w));
+	int err;
+
+	q->whole = w;
+	if (!w)
+		return -ENOMEM;
+	err = merged_make(&w->m, &q->v, q->v.p);
+	return err ? err : blocks_make(&w->b, &w->m);
+}
+
+static void end(struct query *q)
+{
+	struct whole *w = q->whole;
+
+	if (w) {
+		blocks_free(&w->b);
+		merged_free(&w->m);
+	}
+	free(w);
+}
+
 static int run(struct query *q)
 {
-	struct blocks b = { 0 };
-	struct merged m;
-	int err = merged_make(&m, &q->v, q->v.p);
+	const struct whole *w = q->whole;
+	struct ranked *r = calloc(w->b.n + 1, sizeof(*r));
+	struct merged part = { 0 };
+	int err = r ? 0 : -ENOMEM;
+	size_t n;
 
-	if (!err)
-		err = blocks_make(&b, &m);
-	if (!err)
-		err = print(q, &m, &b);
-	blocks_free(&b);
-	merged_free(&m);
+	if (!err && q->p != q->v.p)
+		err = merged_make(&part, &q->v, q->p);
+	if (!err) {
+		count(r, w, q->p == q->v.p ? &w->m : &part);
+		n = choose(q, w, r);
+		qsort(r, n, sizeof(*r), by_insns);
+		print(q, w, r, n);
+	}
+	merged_free(&part);
+	free(r);
 	return err;
 }
 
+static const struct argp_option options[] = {
+	QUERY_PER,
+	{ 0 }
+};
+
 static const struct query_kind kind = {
 	.doc = "Print the executed basic blocks, those that executed most instructions first.",
-	.run = run, .columns = columns_of,
+	.options = options, .run = run, .columns = columns_of, .begin = begin, .end = end,
 };
 
 int query_blocks(int argc, char **argv)
