@@ -74,7 +74,7 @@ ENGINE_OBJ := $(patsubst libdep/%,$(B)/freestanding/%.o,$(ENGINE_SRC))
 
 X86_HOST := $(X86_SRC) libdep/x86/derive_run.c
 LIB_SRC := $(call in,$(addprefix libdep/,inject attach format recover fold profile contexts \
-			context paths symbols collect analyze)) \
+			context paths streams symbols collect analyze)) \
 	   $(X86_HOST)
 LIB_OBJ := $(patsubst %.c,$(B)/host/%.o,$(LIB_SRC))
 # depd's rules, without BPF.
@@ -135,7 +135,7 @@ $(B)/engine_image.o: $(B)/engine_image.S
 
 # Where analysis spends its time, unless somebody asked for less: 7 % fewer instructions on redis.
 HOT := libdep/recover/% libdep/analyze/% libdep/format/% libdep/fold/% libdep/profile/% \
-       libdep/contexts/% libdep/context/% libdep/paths/%
+       libdep/contexts/% libdep/context/% libdep/paths/% libdep/streams/%
 HOTOPT := $(if $(filter -O2,$(CFLAGS)),-O3)
 
 $(B)/host/%.o: %.c $(B)/x86tab.h Makefile
@@ -185,7 +185,7 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	descriptor attach_facts fold fold_random follow intervals sequences entries contexts \
 	context_intervals context_graph context_state context_random callers page kept \
 	kept_contexts trigger_queue export_samples index paths paths_chords paths_predict \
-	paths_random paths_large
+	paths_random paths_large sequitur
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)
@@ -264,6 +264,7 @@ $(B)/tests/test_context_state: $(call unit_obj,test_context_state context_model)
 			     $(call part_obj,context)
 $(B)/tests/test_context_random: $(call unit_obj,test_context_random context_model) \
 			      $(call part_obj,context)
+$(B)/tests/test_sequitur: $(call unit_obj,test_sequitur grammar_check) $(call part_obj,streams)
 $(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files test_symbols_code \
 				test_symbols_starts test_symbols_odd sym_run sym_code) $(B)/libdep.a
 $(B)/tests/test_write_queue: $(call unit_obj,test_write_queue stream stream_frag fixed_random) \

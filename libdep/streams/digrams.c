@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The digram table: open addressing, with linear probing and removal by moving entries back.
+ *
+ * An entry is eight bytes.  Nodes are read only if the tag is equal, so a digram that is not in the
+ * table costs one cache miss.  The hash has a random seed: a recording is hostile input, and
+ * addresses that share a slot would make the table slow.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+
+#include "grammar.h"
+
+#define FIRST_BITS	10u
+#define SPARE		64u	/* digrams that one symbol of the sequence can add */
+#define BITS_MAX	31u
+
+static u32 digram_tag(const struct sequitur *g, u32 a, u32 b)
+{
+	u64 left = g->node[a].symbol + seq_kind(g, a), right = g->node[b].symbol + seq_kind(g, b);
+	unsigned __int128 h = (unsigned __int128)(left ^ g->seed[0]) * (right ^ g->seed[1]);
+
+	return (u32)(((u64)h ^ (u64)(h >> 64)) * 0x9e3779b97f4a7c15ull >> 32);
+}
+
+static struct seq_slot *new_table(u32 bits)
+{
+	size_t size = seq_table_bytes(bits);
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	madvise(p, size, MADV_HUGEPAGE);
+	return p;
+}
+
+int seq_digrams_init(struct sequitur *g)
+{
+	if (getrandom(g->seed, sizeof(g->seed), 0) != sizeof(g->seed))
+		return -errno;
+	g->bits = FIRST_BITS;
+	g->slot = new_table(g->bits);
+	return g->slot ? 0 : -ENOMEM;
+}
+
+static void enter(struct seq_slot *slot, u32 bits, struct seq_slot s)
+{
+	u32 mask = (1u << bits) - 1, i = s.tag >> (32 - bits);
+
+	while (slot[i].node)
+		i = (i + 1) & mask;
+	slot[i] = s;
+}
+
+static bool enlarge(struct sequitur *g)
+{
+	struct seq_slot *to;
+	u32 i;
+
+	if (g->bits == BITS_MAX || seq_memory(g) + seq_table_bytes(g->bits + 1) > g->limit)
+		return false;
+	to = new_table(g->bits + 1);
+	if (!to)
+		return false;
+	for (i = 0; i < 1u << g->bits; i++)
+		if (g->slot[i].node)
+			enter(to, g->bits + 1, g->slot[i]);
+	munmap(g->slot, seq_table_bytes(g->bits));
+	g->slot = to;
+	g->bits++;
+	return true;
+}
+
+bool seq_digrams_room(struct sequitur *g)
+{
+	u64 slots = 1ull << g->bits, want = g->digrams + SPARE;
+
+	if (want <= slots / 4 * 3 || enlarge(g))
+		return true;
+	return want <= slots / 8 * 7;
+}
+
+void seq_digram_prefetch(const struct sequitur *g, u32 a)
+{
+	__builtin_prefetch(&g->slot[digram_tag(g, a, seq_next(g, a)) >> (32 - g->bits)], 1);
+}
+
+struct seq_slot *seq_digram_find(struct sequitur *g, u32 a, u32 *tag)
+{
+	const struct seq_node *x = &g->node[a], *y = &g->node[x->next], *p, *q;
+	u32 mask = (1u << g->bits) - 1, i;
+
+	*tag = digram_tag(g, a, x->next);
+	for (i = *tag >> (32 - g->bits); g->slot[i].node; i = (i + 1) & mask) {
+		if (g->slot[i].tag != *tag)
+			continue;
+		p = &g->node[g->slot[i].node];
+		q = &g->node[p->next];
+		if (p->symbol == x->symbol && q->symbol == y->symbol &&
+		    !((p->prev ^ x->prev) & SEQ_KIND) && !((q->prev ^ y->prev) & SEQ_KIND))
+			break;
+	}
+	return &g->slot[i];
+}
+
+void seq_digram_put(struct sequitur *g, struct seq_slot *s, u32 a, u32 tag)
+{
+	if (!s->node && g->digrams + 2 > 1ull << g->bits) {
+		g->dropped++;	/* a search ends at a free slot */
+		return;
+	}
+	g->digrams += !s->node;
+	*s = (struct seq_slot){ a, tag };
+}
+
+bool seq_digram_drop(struct sequitur *g, u32 a)
+{
+	u32 mask = (1u << g->bits) - 1, tag, i, j, home;
+
+	/* Only the entry with this node counts, so that no other node need be read. */
+	tag = digram_tag(g, a, seq_next(g, a));
+	for (i = tag >> (32 - g->bits); g->slot[i].node != a; i = (i + 1) & mask)
+		if (!g->slot[i].node)
+			return false;
+	for (j = (i + 1) & mask; g->slot[j].node; j = (j + 1) & mask) {
+		home = g->slot[j].tag >> (32 - g->bits);
+		if (((j - home) & mask) >= ((j - i) & mask)) {
+			g->slot[i] = g->slot[j];
+			i = j;
+		}
+	}
+	g->slot[i].node = 0;
+	g->digrams--;
+	return true;
+}

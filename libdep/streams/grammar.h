@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A grammar in memory; only the files of Sequitur and its test use this.
+ *
+ * A rule's body is a ring of nodes that begins and ends at the rule's guard:
+ *
+ *	guard <-> X <-> Y <-> Z <-> guard
+ *
+ * Nodes are numbered from 0, the guard of the start rule.  A node that stands for a rule has the
+ * number of the rule's guard as its symbol, and a guard has the number of uses of its rule.
+ *
+ * The digram table has the left node of each digram once.
+ */
+#ifndef ADEPT_STREAMS_GRAMMAR_H
+#define ADEPT_STREAMS_GRAMMAR_H
+
+#include "sequitur.h"
+
+#define SEQ_START	0u		/* guard of the start rule */
+
+/* Kind of a node: the two upper bits of prev. */
+#define SEQ_TERMINAL	0u
+#define SEQ_RULE	(1u << 30)
+#define SEQ_GUARD	(2u << 30)
+#define SEQ_FREE	(3u << 30)
+#define SEQ_KIND	(3u << 30)
+
+#define SEQ_NODES_MAX	(1u << 30)
+
+/** struct seq_node - a symbol of a rule's body, or a guard; a free node is in a list by @next */
+struct seq_node {
+	u64 symbol;
+	u32 prev, next;
+};
+_Static_assert(sizeof(struct seq_node) == 16, "a cache line has four nodes");
+
+/** struct seq_slot - entry of the digram table; @node 0: none */
+struct seq_slot {
+	u32 node;		/* left node */
+	u32 tag;		/* upper half of the hash; its upper bits are the slot wanted */
+};
+
+/*
+ * Bytes kept in reserve for each rule, for what is worked out when the grammar is closed: number,
+ * length and uses (hot.c).
+ */
+#define SEQ_RULE_BYTES	40u
+
+/* Digrams that wait to be looked at.  See push() about the limit. */
+#define SEQ_PENDING	256u
+
+/*
+ * @nodes: nodes that have ever been used; @nfree of them are in the list @free
+ * @mapped: bytes of address space of @node
+ * @shared: times that a digram was the whole of two rules, and stayed; no input is known that does
+ * @dropped: digrams that were not looked at because @pending was full
+ */
+struct sequitur {
+	struct seq_node *node;
+	u32 nodes, free, nfree;
+	u32 nrules;
+	size_t mapped, limit;
+	struct seq_slot *slot;
+	u32 bits;		/* the table has 1 << bits slots */
+	u64 digrams;
+	u64 seed[2];
+	u64 symbols, steps, shared, dropped;
+	bool full, closed;
+	/*
+	 * The digram of @repeat, at the end of the start rule, and symbols that have no nodes are
+	 * equal to the nodes from @match to @match_end.  @repeat 0: there is no such digram.
+	 */
+	u32 repeat, match, match_end;
+	u32 npending;
+	u32 pending[SEQ_PENDING];
+	/* once closed: guards in the order of their numbers; the guard's symbol is the number */
+	u32 *rule;
+	u64 *length;
+};
+
+static inline u32 seq_kind(const struct sequitur *g, u32 n)
+{
+	return g->node[n].prev & SEQ_KIND;
+}
+
+static inline u32 seq_prev(const struct sequitur *g, u32 n)
+{
+	return g->node[n].prev & ~SEQ_KIND;
+}
+
+static inline u32 seq_next(const struct sequitur *g, u32 n)
+{
+	return g->node[n].next;
+}
+
+static inline u64 seq_table_bytes(u32 bits)
+{
+	return sizeof(struct seq_slot) << bits;
+}
+
+/** seq_memory() - bytes in use, those in reserve for rules included */
+static inline u64 seq_memory(const struct sequitur *g)
+{
+	return sizeof(*g) + (u64)g->nodes * sizeof(*g->node) + (u64)g->nrules * SEQ_RULE_BYTES +
+	       (g->slot ? seq_table_bytes(g->bits) : 0);
+}
+
+/* ---- sequitur.c ---- */
+
+/** seq_settle() - give nodes to all symbols of the sequence */
+void seq_settle(struct sequitur *g);
+
+/* ---- digrams.c ---- */
+
+int seq_digrams_init(struct sequitur *g);
+/** seq_digrams_room() - make room for a few digrams more; false: the memory is used up */
+bool seq_digrams_room(struct sequitur *g);
+/**
+ * seq_digram_find() - the slot of the digram that begins at @a; a slot with node 0 if there is none
+ * @tag: receives the tag, to be put into that slot
+ */
+struct seq_slot *seq_digram_find(struct sequitur *g, u32 a, u32 *tag);
+/** seq_digram_prefetch() - the digram of @a will be looked at soon: load its slot */
+void seq_digram_prefetch(const struct sequitur *g, u32 a);
+/** seq_digram_put() - enter the digram of @a into the free slot that was found */
+void seq_digram_put(struct sequitur *g, struct seq_slot *s, u32 a, u32 tag);
+/** seq_digram_drop() - remove the digram of @a, if the table has it at @a; false: it has not */
+bool seq_digram_drop(struct sequitur *g, u32 a);
+
+#endif
