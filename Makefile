@@ -185,7 +185,7 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	descriptor attach_facts fold fold_random follow intervals sequences entries contexts \
 	context_intervals context_graph context_state context_random callers page kept \
 	kept_contexts trigger_queue export_samples index paths paths_chords paths_predict \
-	paths_random paths_large sequitur
+	paths_random paths_large sequitur hot
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)
@@ -265,6 +265,7 @@ $(B)/tests/test_context_state: $(call unit_obj,test_context_state context_model)
 $(B)/tests/test_context_random: $(call unit_obj,test_context_random context_model) \
 			      $(call part_obj,context)
 $(B)/tests/test_sequitur: $(call unit_obj,test_sequitur grammar_check) $(call part_obj,streams)
+$(B)/tests/test_hot: $(call unit_obj,test_hot grammar_check) $(call part_obj,streams)
 $(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files test_symbols_code \
 				test_symbols_starts test_symbols_odd sym_run sym_code) $(B)/libdep.a
 $(B)/tests/test_write_queue: $(call unit_obj,test_write_queue stream stream_frag fixed_random) \
