@@ -184,6 +184,8 @@ valid report report --json racy.dep
 for kind in methods calls pairs contexts edges blocks coverage; do
 	valid query-$kind query $kind --json racy.dep
 done
+valid query-streams query streams --json --threshold=0.1% racy.dep
+has "references of streams" '"stream":\['
 valid query-methods query methods --json --inclusive racy.dep
 for kind in methods calls pairs contexts edges blocks coverage "coverage --files"; do
 	valid "query-${kind% *}" query $kind --json --per=1ms racy.dep

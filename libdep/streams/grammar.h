@@ -42,9 +42,9 @@ struct seq_slot {
 
 /*
  * Bytes kept in reserve for each rule, for what is worked out when the grammar is closed: number,
- * length and uses (hot.c).
+ * length, uses and position (hot.h).
  */
-#define SEQ_RULE_BYTES	40u
+#define SEQ_RULE_BYTES	48u
 
 /* Digrams that wait to be looked at.  See push() about the limit. */
 #define SEQ_PENDING	256u

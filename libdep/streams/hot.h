@@ -43,17 +43,18 @@ void hot_find(const struct sequitur *g, const struct hot_limits *limits, struct 
  */
 void hot_positions(const struct sequitur *g, const struct hot_use *use, u64 *position);
 
-/* ---- streams of several grammars, by their words ---- */
+/* ---- streams of several grammars, by their symbols ---- */
 
 /**
  * struct hot_stream - a hot stream
  * @times: cold uses, of all grammars
+ * @owner: streams with the same symbols and different owners are different
  * @where: number given when it was first added, for the caller
  */
 struct hot_stream {
 	u64 times, where;
-	u64 first;		/* index of the first word; hot_words() */
-	u32 length;
+	u64 first;		/* index of the first symbol; hot_symbols() */
+	u32 length, owner;
 };
 
 struct hot_streams;
@@ -68,16 +69,16 @@ struct hot_streams *hot_streams_new(size_t memory);
 void hot_streams_free(struct hot_streams *s);
 
 /**
- * hot_streams_add() - add @times uses of the stream that @rule of the closed grammar @g stands for
+ * hot_streams_add() - add @times uses of the stream that @rule of the closed grammar @g is
  * @where: kept if the set does not have the stream yet
  *
- * Return: 0, -ENOMEM, -ENOSPC if the limit is reached, -E2BIG if the stream has 2^32 words.
+ * Return: 0, -ENOMEM, -ENOSPC if the limit is reached, -E2BIG if the stream has 2^32 symbols.
  */
-int hot_streams_add(struct hot_streams *s, const struct sequitur *g, u32 rule, u64 times,
-		    u64 where);
+int hot_streams_add(struct hot_streams *s, const struct sequitur *g, u32 rule, u32 owner,
+		    u64 times, u64 where);
 
 /** hot_streams_all() - all streams, in the order in which they were added first */
 size_t hot_streams_all(const struct hot_streams *s, const struct hot_stream **out);
-const u64 *hot_words(const struct hot_streams *s, const struct hot_stream *stream);
+const u64 *hot_symbols(const struct hot_streams *s, const struct hot_stream *stream);
 
 #endif

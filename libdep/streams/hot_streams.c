@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* A set of streams by their words. */
+/* A set of streams by their symbols. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +8,13 @@
 #include "hot.h"
 
 /*
- * @word: words of all streams, one after another; @nwords of them belong to streams
+ * @symbol: symbols of all streams, one after another; @nsymbols of them belong to streams
  * @slot: 1 + index of a stream, or 0; their number is a power of two
  */
 struct hot_streams {
 	size_t limit;
-	u64 *word;
-	size_t nwords, words_room;
+	u64 *symbol;
+	size_t nsymbols, symbols_room;
 	struct hot_stream *stream;
 	size_t n, room;
 	u32 *slot;
@@ -34,7 +34,7 @@ void hot_streams_free(struct hot_streams *s)
 {
 	if (!s)
 		return;
-	free(s->word);
+	free(s->symbol);
 	free(s->stream);
 	free(s->slot);
 	free(s);
@@ -42,7 +42,7 @@ void hot_streams_free(struct hot_streams *s)
 
 static size_t memory(const struct hot_streams *s)
 {
-	return s->words_room * sizeof(*s->word) + s->room * sizeof(*s->stream) +
+	return s->symbols_room * sizeof(*s->symbol) + s->room * sizeof(*s->stream) +
 	       s->slots * sizeof(*s->slot);
 }
 
@@ -64,7 +64,7 @@ static int enlarge(struct hot_streams *s, void **array, size_t *room, size_t wan
 
 static u64 hash(const struct hot_streams *s, const struct hot_stream *t)
 {
-	return XXH3_64bits(s->word + t->first, t->length * sizeof(*s->word));
+	return XXH3_64bits_withSeed(s->symbol + t->first, t->length * sizeof(*s->symbol), t->owner);
 }
 
 /* The slot of the stream @t, or a free one. */
@@ -75,8 +75,9 @@ static u32 *find(const struct hot_streams *s, const struct hot_stream *t)
 
 	for (i = hash(s, t) & (s->slots - 1); s->slot[i]; i = (i + 1) & (s->slots - 1)) {
 		o = &s->stream[s->slot[i] - 1];
-		if (o->length == t->length && !memcmp(s->word + o->first, s->word + t->first,
-						      t->length * sizeof(*s->word)))
+		if (o->length == t->length && o->owner == t->owner &&
+		    !memcmp(s->symbol + o->first, s->symbol + t->first,
+			    t->length * sizeof(*s->symbol)))
 			break;
 	}
 	return &s->slot[i];
@@ -106,9 +107,9 @@ static int make_room(struct hot_streams *s, u64 length)
 
 	if (length > UINT32_MAX)
 		return -E2BIG;
-	if (s->nwords + length > s->words_room)
-		err = enlarge(s, (void **)&s->word, &s->words_room, s->nwords + length,
-			      sizeof(*s->word));
+	if (s->nsymbols + length > s->symbols_room)
+		err = enlarge(s, (void **)&s->symbol, &s->symbols_room, s->nsymbols + length,
+			      sizeof(*s->symbol));
 	if (!err && s->n == s->room)
 		err = enlarge(s, (void **)&s->stream, &s->room, s->n + 16, sizeof(*s->stream));
 	if (!err && 2 * (s->n + 1) > s->slots)
@@ -128,19 +129,19 @@ static int put(void *arg, u64 symbol)
 	return 0;
 }
 
-int hot_streams_add(struct hot_streams *s, const struct sequitur *g, u32 rule, u64 times,
-		    u64 where)
+int hot_streams_add(struct hot_streams *s, const struct sequitur *g, u32 rule, u32 owner,
+		    u64 times, u64 where)
 {
 	u64 length = sequitur_length(g, rule);
-	struct hot_stream t = { .times = times, .where = where, .first = s->nwords,
-				.length = (u32)length };
+	struct hot_stream t = { .times = times, .where = where, .first = s->nsymbols,
+				.length = (u32)length, .owner = owner };
 	int err = make_room(s, length);
 	struct copy c;
 	u32 *slot;
 
 	if (err)
 		return err;
-	c.to = s->word + s->nwords;
+	c.to = s->symbol + s->nsymbols;
 	err = sequitur_expand(g, rule, put, &c);
 	if (err)
 		return err;
@@ -150,7 +151,7 @@ int hot_streams_add(struct hot_streams *s, const struct sequitur *g, u32 rule, u
 		return 0;
 	}
 	s->stream[s->n++] = t;
-	s->nwords += length;
+	s->nsymbols += length;
 	*slot = (u32)s->n;
 	return 0;
 }
@@ -161,7 +162,7 @@ size_t hot_streams_all(const struct hot_streams *s, const struct hot_stream **ou
 	return s->n;
 }
 
-const u64 *hot_words(const struct hot_streams *s, const struct hot_stream *stream)
+const u64 *hot_symbols(const struct hot_streams *s, const struct hot_stream *stream)
 {
-	return s->word + stream->first;
+	return s->symbol + stream->first;
 }

@@ -40,6 +40,11 @@ _depctl_profile_options()
 	contexts) echo --min= --per= ;;
 	edges) echo --annotate= --per= ;;
 	coverage) echo --all --files --per= ;;
+	streams)
+		echo --threshold= --min-length= --max-length= --symbol= --memory= --process= \
+			--thread= --from= --to= --top= --json --csv --jobs= --help
+		return
+		;;
 	esac
 	[ "$1" = contexts ] || echo --live --every= --socket=
 	echo --function= --process= --thread= --from= --to= --top= --json --csv --jobs= --help

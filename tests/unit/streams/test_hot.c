@@ -174,11 +174,11 @@ static void test_random(void **state)
 
 /* ---- sets of streams ---- */
 
-static void add(struct hot_streams *s, const char *text, u64 times, u64 where)
+static void add(struct hot_streams *s, const char *text, u32 owner, u64 times, u64 where)
 {
 	struct sequitur *g = grammar_of(text);
 
-	assert_int_equal(hot_streams_add(s, g, 0, times, where), 0);
+	assert_int_equal(hot_streams_add(s, g, 0, owner, times, where), 0);
 	sequitur_free(g);
 }
 
@@ -192,21 +192,23 @@ static void test_set(void **state)
 	(void)state;
 	assert_non_null(s);
 	assert_int_equal(hot_streams_all(s, &t), 0);
-	add(s, "abab", 3, 10);
-	add(s, "aba", 5, 11);
-	add(s, "abab", 4, 12);
-	assert_int_equal(hot_streams_all(s, &t), 2);
+	add(s, "abab", 1, 3, 10);
+	add(s, "aba", 1, 5, 11);
+	add(s, "abab", 1, 4, 12);
+	add(s, "abab", 2, 1, 13);
+	assert_int_equal(hot_streams_all(s, &t), 3);
 	assert_true(t[0].times == 7 && t[0].where == 10 && t[0].length == 4);
 	assert_true(t[1].times == 5 && t[1].where == 11 && t[1].length == 3);
-	assert_int_equal(hot_words(s, &t[0])[3], 'b');
+	assert_true(t[2].times == 1 && t[2].where == 13 && t[2].owner == 2);
+	assert_int_equal(hot_symbols(s, &t[0])[3], 'b');
 	for (i = 0; i < 2000; i++) {
 		sprintf(text, "%u", 1000000 + i % 1000);
-		add(s, text, 1, i);
+		add(s, text, 1, 1, i);
 	}
-	assert_int_equal(hot_streams_all(s, &t), 1002);
-	for (i = 2; i < 1002; i++)
-		assert_true(t[i].times == 2 && t[i].where == i - 2 &&
-			    hot_words(s, &t[i])[6] == '0' + (i - 2) % 10);
+	assert_int_equal(hot_streams_all(s, &t), 1003);
+	for (i = 3; i < 1003; i++)
+		assert_true(t[i].times == 2 && t[i].where == i - 3 &&
+			    hot_symbols(s, &t[i])[6] == '0' + (i - 3) % 10);
 	hot_streams_free(s);
 }
 
@@ -224,7 +226,7 @@ static void test_set_limit(void **state)
 		assert_true(i < 1000);
 		sprintf(text, "%u", 1000000 + i);
 		g = grammar_of(text);
-		err = hot_streams_add(s, g, 0, 1, 0);
+		err = hot_streams_add(s, g, 0, 0, 1, 0);
 		sequitur_free(g);
 	}
 	assert_int_equal(err, -ENOSPC);
