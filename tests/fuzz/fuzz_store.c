@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * libFuzzer target: a store in one blob (blob.h), opened, judged, listed, recovered and searched
- * for races, its catalog made anew.
+ * for races and hot data streams, its catalog made anew.
  *
  * With FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION defined libdep compares no checksums.
  * "fuzz_store -pack DIR" writes DIR's store as such a blob to standard output, for
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "dep/races.h"
+#include "dep/streams.h"
 #include "dep/verdict.h"
 #include "blob.h"
 
@@ -53,8 +54,13 @@ static void recover_each(struct dep_store *s, const struct dep_sink *sink)
 static void search(struct dep_store *s, const struct dep_sink *sink)
 {
 	const struct dep_races_options options = { .jobs = 1 };
+	const struct dep_streams_options small = {
+		.fold = { .jobs = 1 }, .memory = DEP_STREAMS_MEMORY_MIN, .threshold = 0.001,
+		.pc = true,
+	};
 	const struct dep_segment *seg;
 	struct dep_formats f;
+	struct dep_streams *streams;
 	struct dep_races races;
 	size_t n = dep_store_segments(s, &seg);
 
@@ -64,6 +70,11 @@ static void search(struct dep_store *s, const struct dep_sink *sink)
 		dep_recover(s, seg, n, sink, &(struct dep_recover_options){ .jobs = 2 });
 	if (!dep_races_find(s, &options, &races))
 		dep_races_free(&races);
+	if (!dep_streams_make(s, &small, &streams)) {
+		if (streams->covered > streams->refs)
+			abort();
+		dep_streams_free(streams);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
