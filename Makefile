@@ -264,8 +264,6 @@ $(B)/tests/test_context_state: $(call unit_obj,test_context_state context_model)
 			     $(call part_obj,context)
 $(B)/tests/test_context_random: $(call unit_obj,test_context_random context_model) \
 			      $(call part_obj,context)
-$(B)/tests/test_sequitur: $(call unit_obj,test_sequitur grammar_check) $(call part_obj,streams)
-$(B)/tests/test_hot: $(call unit_obj,test_hot grammar_check) $(call part_obj,streams)
 $(B)/tests/test_sequitur: $(call unit_obj,test_sequitur grammar_check) $(B)/libdep.a
 $(B)/tests/test_hot: $(call unit_obj,test_hot grammar_check) $(B)/libdep.a
 $(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files test_symbols_code \
