@@ -50,7 +50,7 @@ static void count(struct ranked *r, const struct whole *w, const struct merged *
 	}
 }
 
-/* Move those that are wanted to the front of @r, which has all blocks of @w; return their number. */
+/* Move those that are wanted to the front of @r, which has all blocks of @w; return how many. */
 static size_t choose(const struct query *q, const struct whole *w, struct ranked *r)
 {
 	const struct insn_row *insn;
