@@ -204,7 +204,8 @@ done
 "$DEPCTL" verify -q profile.dep >out 2>&1 && pass "verify with kept counters" ||
 	fail "verify with kept counters: $(tail -n 1 out)"
 "$DEPCTL" verify -q --rebuild profile.dep >out 2>&1 && [ ! -e profile.dep/profile.counts ] &&
-	[ ! -e $kept ] && pass "verify --rebuild removes them" || fail "verify --rebuild: $(ls profile.dep)"
+	[ ! -e $kept ] && pass "verify --rebuild removes them" ||
+	fail "verify --rebuild: $(ls profile.dep)"
 # A segment that was damaged since is noticed.
 rm -rf damaged.dep
 cp -r profile.dep damaged.dep

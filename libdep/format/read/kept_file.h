@@ -32,7 +32,7 @@ struct dep_wire_kept {
 	u64 word[DEP_KEPT_WORDS];	/* by the kind of file */
 	u32 n[DEP_KEPT_TABLES];	/* numbers of rows */
 	u64 rows[DEP_KEPT_TABLES];	/* XXH3-64 of each table */
-	u64 check;		/* the same of the fields above; all are seeded with the store's id */
+	u64 check;		/* of the fields above; all are seeded with the store's id */
 };
 
 /** struct dep_kept_kind - a kind of file; @row_bytes: of each table */
