@@ -175,7 +175,8 @@ mkdir orphan
 TMPDIR=$tmp/orphan "$DEPCTL" record --alone --transport=shm --races --json --report orphan.live -- \
 	./prog 2 >orphan.out 2>orphan.err &
 recorder=$!
-wait_for 60 eval '[ -e orphan/adept-races-*/races.dep/manifest.json ] && [ -n "$(child $recorder)" ]'
+wait_for 60 eval '[ -e orphan/adept-races-*/races.dep/manifest.json ] &&
+	[ -n "$(child $recorder)" ]'
 sleep 0.5
 searcher=$(child $recorder)
 kill -KILL $recorder
