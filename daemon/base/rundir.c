@@ -14,7 +14,9 @@
 
 #include "rundir.h"
 
-#define CHILD_TRIES	500	/* attempts to take the lock, 10 ms apart */
+#define TRY_MS		10u	/* from one attempt to take the lock to the next */
+#define DEAD_MS		5000u	/* wait for the lock of a dead depd */
+#define PATIENCE_MS	2000u	/* wait for that of another depd, which may be ending */
 
 static const char *hidden, *shown;
 
@@ -103,25 +105,28 @@ static pid_t holder(int fd)
 /*
  * Take the lock; if its owner is dead, retry for up to 5 seconds.  A forked child shares the lock
  * until it executes a helper process (fd store's holder, tracer), so the lock can outlive a killed
- * depd for a moment.
+ * depd for a moment.  If the owner lives, retry for @patience_ms.
  */
-static int wait_for_child(int fd)
+static int wait_for_lock(int fd, unsigned int patience_ms)
 {
-	const struct timespec pause = { .tv_nsec = 10000000 };
-	int i, ret;
+	const struct timespec pause = { .tv_nsec = TRY_MS * 1000000 };
+	unsigned int ms = 0;
+	int ret;
 	pid_t pid;
 
-	for (i = 0; i < CHILD_TRIES; i++) {
+	while (1) {
 		ret = flock(fd, LOCK_EX | LOCK_NB) ? -errno : 0;
+		if (ret != -EWOULDBLOCK)
+			return ret;
 		pid = holder(fd);
-		if (ret != -EWOULDBLOCK || pid <= 0 || !kill(pid, 0) || errno != ESRCH)
-			break;
+		if (ms >= (pid > 0 && kill(pid, 0) && errno == ESRCH ? DEAD_MS : patience_ms))
+			return ret;
 		nanosleep(&pause, NULL);
+		ms += TRY_MS;
 	}
-	return ret;
 }
 
-static int lock(int dir, const char *path, char *why, size_t why_size)
+static int lock(int dir, const char *path, unsigned int patience_ms, char *why, size_t why_size)
 {
 	int fd, ret;
 
@@ -131,7 +136,7 @@ static int lock(int dir, const char *path, char *why, size_t why_size)
 		snprintf(why, why_size, "cannot open %s/lock: %s", path, strerror(errno));
 		return ret;
 	}
-	ret = wait_for_child(fd);
+	ret = wait_for_lock(fd, patience_ms);
 	if (ret) {
 		snprintf(why, why_size, "another depd runs in %s, process %d", path, holder(fd));
 		close(fd);
@@ -160,24 +165,18 @@ int rundir_open(char *path, size_t size, const char *wish, char *why, size_t why
 	dir = open_dir(path, mode, why, why_size);
 	if (dir < 0)
 		return dir;
-	ret = lock(dir, path, why, why_size);
+	ret = lock(dir, path, PATIENCE_MS, why, why_size);
 	close(dir);
 	return ret;
 }
 
 int rundir_own(const char *path, unsigned int patience_ms, char *why, size_t why_size)
 {
-	const struct timespec pause = { .tv_nsec = 10000000 };
 	int ret, dir = open_dir(path, 0700, why, why_size);
-	unsigned int ms;
 
 	if (dir < 0)
 		return dir;
-	ret = lock(dir, path, why, why_size);
-	for (ms = 0; ret == -EBUSY && ms < patience_ms; ms += 10) {
-		nanosleep(&pause, NULL);
-		ret = lock(dir, path, why, why_size);
-	}
+	ret = lock(dir, path, patience_ms, why, why_size);
 	close(dir);
 	return ret;
 }

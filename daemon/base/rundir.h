@@ -15,6 +15,8 @@
  *	$XDG_RUNTIME_DIR/adept for other users
  * @why: receives the error message
  *
+ * Waits two seconds for another depd to end, and five for the children of one that was killed.
+ *
  * Return: a descriptor that holds the lock until it is closed; -EBUSY: another depd has it;
  * -EPERM, -ELOOP, -ENOTDIR: the directory belongs to another user, is a symbolic link, or is no
  * directory.
@@ -23,7 +25,7 @@ int rundir_open(char *path, size_t size, const char *wish, char *why, size_t why
 
 /**
  * rundir_own() - lock the existing directory @path, which must belong to this user
- * @patience_ms: how long to wait if another process has the lock
+ * @patience_ms: how long to wait if another process has the lock; as above if that is dead
  *
  * Return: as rundir_open().
  */

@@ -119,6 +119,31 @@ static void lock_outlasts_the_process(void **state)
 	close(fd);
 }
 
+/* A process that was killed and has not ended yet. */
+static void owner_is_ending(void **state)
+{
+	int fd, status, ready[2];
+	pid_t pid;
+	char c;
+
+	(void)state;
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		open_it(dir);
+		if (write(ready[1], "", 1) == 1)
+			usleep(300000);
+		_exit(0);
+	}
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	fd = open_it(dir);
+	assert_true(fd >= 0);
+	close(fd);
+	close(ready[0]);
+	close(ready[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+}
+
 static void not_to_be_trusted(void **state)
 {
 	char other[80], file[128];
@@ -225,7 +250,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(made_and_locked), T(lock_ends_with_the_process),
-		T(lock_outlasts_the_process), T(not_to_be_trusted), T(chosen),
+		T(lock_outlasts_the_process), T(owner_is_ending), T(not_to_be_trusted), T(chosen),
 		T(sockets),
 	};
 
