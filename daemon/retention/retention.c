@@ -22,14 +22,12 @@
 #include "libdep/format/file/append_file.h"
 #include "libdep/format/file/wire.h"
 #include "libdep/format/read/lock.h"
+#include "libdep/format/read/manifest.h"
+#include "libdep/format/read/segment_index.h"
+#include "libdep/format/read/store.h"
 #include "daemon/live/live_analysis.h"
 
-#define MANIFEST	"manifest.json"
-#define LOG		"fragments"
-#define INDEX		"segments.index"
-#define COUNTS		"profile.counts"
-#define CONTEXTS	"profile.contexts"
-#define OLD_TMP		MANIFEST ".tmp"		/* temporary manifest of store format 3 */
+#define OLD_TMP		DEP_MANIFEST_NAME ".tmp"	/* temporary manifest of store format 3 */
 #define OPEN_DIR	(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 /* A store that was found in the directory. */
@@ -85,8 +83,8 @@ static bool is_window(const char *name)
 static bool is_temporary(const char *name)
 {
 	static const char *const prefix[] = {
-		MANIFEST DEP_TMP_SUFFIX, INDEX DEP_TMP_SUFFIX, COUNTS DEP_TMP_SUFFIX,
-		CONTEXTS DEP_TMP_SUFFIX,
+		DEP_MANIFEST_NAME DEP_TMP_SUFFIX, DEP_INDEX_NAME DEP_TMP_SUFFIX,
+		DEP_COUNTS_NAME DEP_TMP_SUFFIX, DEP_CONTEXTS_NAME DEP_TMP_SUFFIX,
 	};
 	size_t i, n;
 
@@ -102,9 +100,9 @@ static bool is_temporary(const char *name)
 static bool is_ours(const char *name)
 {
 	static const char *const names[] = {
-		MANIFEST, OLD_TMP, LOG, "catalog.db", "catalog.db-journal",
-		"catalog.db-wal", "catalog.db-shm", INDEX, COUNTS, CONTEXTS,
-		LIVE_REPORT,
+		DEP_MANIFEST_NAME, OLD_TMP, DEP_LOG_NAME, "catalog.db", "catalog.db-journal",
+		"catalog.db-wal", "catalog.db-shm", DEP_INDEX_NAME, DEP_COUNTS_NAME,
+		DEP_CONTEXTS_NAME, LIVE_REPORT,
 	};
 	size_t i;
 
@@ -122,8 +120,8 @@ static bool is_newer(const struct timespec *a, const struct timespec *b)
 /* True for files that determine a store's age: not for catalogs (an index), which readers write. */
 static bool is_written(const char *name)
 {
-	return !strcmp(name, MANIFEST) || !strcmp(name, LOG) || is_segments(name) ||
-	       is_window(name);
+	return !strcmp(name, DEP_MANIFEST_NAME) || !strcmp(name, DEP_LOG_NAME) ||
+	       is_segments(name) || is_window(name);
 }
 
 /* Open the directory @fd for readdir(); closing the result leaves @fd open. */
@@ -154,8 +152,8 @@ static void add_entry(struct content *c, int fd, const char *name)
 		snprintf(c->name, sizeof(c->name), "%s", name);
 		return;
 	}
-	c->manifest |= !strcmp(name, MANIFEST);
-	c->log |= !strcmp(name, LOG);
+	c->manifest |= !strcmp(name, DEP_MANIFEST_NAME);
+	c->log |= !strcmp(name, DEP_LOG_NAME);
 	c->bytes += (uint64_t)st.st_blocks * 512;
 	if (is_written(name) && is_newer(&st.st_mtim, &c->newest))
 		c->newest = st.st_mtim;
@@ -182,7 +180,7 @@ static int look_into(int fd, struct content *c)
  */
 static int lock_store(int fd, const char *name)
 {
-	int log = openat(fd, LOG, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), err;
+	int log = openat(fd, DEP_LOG_NAME, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), err;
 
 	if (log < 0)
 		return -errno;
@@ -300,12 +298,13 @@ static int remove_files(int fd)
 	if (!d)
 		return -errno;
 	while (!err && (e = readdir(d)))
-		if (is_ours(e->d_name) && strcmp(e->d_name, MANIFEST) && strcmp(e->d_name, LOG))
+		if (is_ours(e->d_name) && strcmp(e->d_name, DEP_MANIFEST_NAME) &&
+		    strcmp(e->d_name, DEP_LOG_NAME))
 			err = remove_file(fd, e->d_name);
 	closedir(d);
 	if (!err)
-		err = remove_file(fd, LOG);
-	return err ? err : remove_file(fd, MANIFEST);
+		err = remove_file(fd, DEP_LOG_NAME);
+	return err ? err : remove_file(fd, DEP_MANIFEST_NAME);
 }
 
 /* Remove a store whose log the caller has locked; @fd is its directory. */
