@@ -183,9 +183,9 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	sd_notify policy tracer word_set filter filter_functions filter_executions \
 	filtered_program jit branch_table delta verdict durable access account link budget \
 	descriptor attach_facts fold fold_random follow intervals sequences entries contexts \
-	context_intervals context_graph context_state context_random callers page kept \
-	kept_contexts trigger_queue export_samples index paths paths_chords paths_predict \
-	paths_random paths_large sequitur hot
+	context_intervals context_graph context_state context_stacks context_forged \
+	context_random callers page kept kept_contexts trigger_queue export_samples index \
+	paths paths_chords paths_predict paths_random paths_large sequitur hot
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)
@@ -258,12 +258,12 @@ $(B)/tests/test_paths_chords: $(call paths_test,paths_chords)
 $(B)/tests/test_paths_predict: $(call paths_test,paths_predict)
 $(B)/tests/test_paths_random: $(call paths_test,paths_random)
 $(B)/tests/test_paths_large: $(call paths_test,paths_large)
-$(B)/tests/test_context_graph: $(call unit_obj,test_context_graph context_model) \
-			     $(call part_obj,context)
-$(B)/tests/test_context_state: $(call unit_obj,test_context_state context_model) \
-			     $(call part_obj,context)
-$(B)/tests/test_context_random: $(call unit_obj,test_context_random context_model) \
-			      $(call part_obj,context)
+context_test = $(call unit_obj,test_context_$(1) context_model) $(call part_obj,context)
+$(B)/tests/test_context_graph: $(call context_test,graph)
+$(B)/tests/test_context_state: $(call context_test,state)
+$(B)/tests/test_context_stacks: $(call context_test,stacks)
+$(B)/tests/test_context_forged: $(call context_test,forged)
+$(B)/tests/test_context_random: $(call context_test,random)
 $(B)/tests/test_sequitur: $(call unit_obj,test_sequitur grammar_check) $(B)/libdep.a
 $(B)/tests/test_hot: $(call unit_obj,test_hot grammar_check) $(B)/libdep.a
 $(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files test_symbols_code \

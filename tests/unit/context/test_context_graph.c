@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Call graphs, their encodings and dictionaries, PCCE, and when to encode anew. */
-#include "context_model.h"
-
-/* A function of a graph without stacks. */
-static u32 fn(struct model *m, u64 f)
-{
-	return model_function(m, f);
-}
+#include "context_steps.h"
 
 static u32 edge(struct model *m, u32 caller, u64 site, u32 callee)
 {
