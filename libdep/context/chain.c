@@ -2,25 +2,15 @@
 /* Frames of a context, and the erasure of loops in tail chains. */
 #include <string.h>
 
+#include "array.h"
 #include "chain.h"
 
 int dep_cc_chain_add(struct dep_cc_chain *c, const struct dep_cc_frame *f)
 {
-	struct dep_cc_frame *more;
-	size_t room;
-
-	if (c->n == c->room) {
-		if (c->n >= c->max)
-			return -E2BIG;
-		room = c->room ? 2 * c->room : 64;
-		if (room > c->max)
-			room = c->max;
-		more = reallocarray(c->frame, room, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		c->frame = more;
-		c->room = room;
-	}
+	if (c->n >= c->max)
+		return -E2BIG;
+	if (dep_cc_room_for(&c->frame, c->n, &c->room, sizeof(*c->frame)))
+		return -ENOMEM;
 	c->frame[c->n++] = *f;
 	return 0;
 }

@@ -51,7 +51,8 @@ void dep_cc_dictionary_free(struct dep_cc_dictionary *d);
 /** struct dep_cc_history - dictionaries by time stamp; NULL: dropped */
 struct dep_cc_history {
 	struct dep_cc_dictionary **at;
-	u32 n, room;
+	u32 n;
+	size_t room;
 };
 
 /** dep_cc_history_get() - the dictionary of a time stamp; NULL: there is none */

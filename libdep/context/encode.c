@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Encode a call graph. */
+#include "array.h"
 #include "encode.h"
 #include "order.h"
 
@@ -181,15 +182,8 @@ static void count(struct work *w)
 
 static int add_to_history(struct dep_cc_history *h, struct dep_cc_dictionary *d)
 {
-	struct dep_cc_dictionary **more;
-
-	if (h->n == h->room) {
-		more = reallocarray(h->at, 2ull * h->room + 16, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		h->at = more;
-		h->room = 2 * h->room + 16;
-	}
+	if (dep_cc_room_for(&h->at, h->n, &h->room, sizeof(*h->at)))
+		return -ENOMEM;
 	d->stamp = h->n;
 	h->at[h->n++] = d;
 	return 0;

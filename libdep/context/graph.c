@@ -1,26 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Dynamic call graph: nodes, sites and edges by their identities. */
+#include "array.h"
 #include "graph.h"
-
-/* @array with room for one element more; NULL without memory: it is as before. */
-static void *room_for(void *array, u32 n, u32 *room, size_t size)
-{
-	u32 more = *room ? 2 * *room : 64;
-	void *bigger;
-
-	if (n < *room)
-		return array;
-	bigger = reallocarray(array, more, size);
-	if (bigger)
-		*room = more;
-	return bigger;
-}
 
 int dep_cc_graph_init(struct dep_cc_graph *g)
 {
 	*g = (struct dep_cc_graph){ .max = DEP_CC_MAX };
-	g->node = room_for(NULL, 0, &g->nodes_room, sizeof(*g->node));
-	if (!g->node)
+	if (dep_cc_room_for(&g->node, 0, &g->nodes_room, sizeof(*g->node)))
 		return -ENOMEM;
 	/* The root is in no table: no identity finds it. */
 	g->node[g->nnodes++] = (struct dep_cc_node){ .hot = DEP_CC_NONE };
@@ -38,20 +24,22 @@ void dep_cc_graph_free(struct dep_cc_graph *g)
 	*g = (struct dep_cc_graph){ 0 };
 }
 
+/* Make room for one element more, and for its number in @map. */
+static bool room_for(struct dep_cc_map *map, void *array, u32 n, size_t *room, size_t size)
+{
+	return !dep_cc_map_reserve(map) && !dep_cc_room_for(array, n, room, size);
+}
+
 u32 dep_cc_graph_node(struct dep_cc_graph *g, u64 key, u32 generation)
 {
 	u32 hash = dep_cc_hash(key, generation), at = hash, n;
-	struct dep_cc_node *more;
 
 	while ((n = dep_cc_map_next(&g->nodes, hash, &at)) != DEP_CC_NONE)
 		if (g->node[n].key == key && g->node[n].generation == generation)
 			return n;
-	if (g->nnodes >= g->max || dep_cc_map_reserve(&g->nodes))
+	if (g->nnodes >= g->max ||
+	    !room_for(&g->nodes, &g->node, g->nnodes, &g->nodes_room, sizeof(*g->node)))
 		return DEP_CC_NONE;
-	more = room_for(g->node, g->nnodes, &g->nodes_room, sizeof(*more));
-	if (!more)
-		return DEP_CC_NONE;
-	g->node = more;
 	n = g->nnodes++;
 	g->node[n] = (struct dep_cc_node){
 		.key = key, .generation = generation, .hot = DEP_CC_NONE,
@@ -63,16 +51,11 @@ u32 dep_cc_graph_node(struct dep_cc_graph *g, u64 key, u32 generation)
 static u32 site_number(struct dep_cc_graph *g, u32 caller, u64 key)
 {
 	u32 hash = dep_cc_hash(key, caller), at = hash, n;
-	struct dep_cc_site *more;
 
 	while ((n = dep_cc_map_next(&g->sites, hash, &at)) != DEP_CC_NONE)
 		if (g->at[n].key == key && g->at[n].caller == caller)
 			return n;
-	more = room_for(g->at, g->nsites, &g->sites_room, sizeof(*more));
-	if (!more)
-		return DEP_CC_NONE;
-	g->at = more;
-	if (dep_cc_map_reserve(&g->sites))
+	if (!room_for(&g->sites, &g->at, g->nsites, &g->sites_room, sizeof(*g->at)))
 		return DEP_CC_NONE;
 	n = g->nsites++;
 	g->at[n] = (struct dep_cc_site){ .key = key, .caller = caller };
@@ -110,7 +93,6 @@ u32 dep_cc_graph_edge(struct dep_cc_graph *g, u32 caller, u64 site, u32 callee,
 		      enum dep_cc_kind kind)
 {
 	u32 hash = edge_hash(caller, site, callee, kind), n, number;
-	struct dep_cc_edge *more;
 
 	n = find(g, hash, caller, site, callee, kind);
 	if (n != DEP_CC_NONE)
@@ -122,12 +104,9 @@ u32 dep_cc_graph_edge(struct dep_cc_graph *g, u32 caller, u64 site, u32 callee,
 	if ((caller == DEP_CC_ROOT) != (kind == DEP_CC_START || kind == DEP_CC_HANDLER))
 		return DEP_CC_NONE;
 	number = site_number(g, caller, site);
-	if (number == DEP_CC_NONE || dep_cc_map_reserve(&g->edges))
+	if (number == DEP_CC_NONE ||
+	    !room_for(&g->edges, &g->edge, g->nedges, &g->edges_room, sizeof(*g->edge)))
 		return DEP_CC_NONE;
-	more = room_for(g->edge, g->nedges, &g->edges_room, sizeof(*more));
-	if (!more)
-		return DEP_CC_NONE;
-	g->edge = more;
 	n = g->nedges++;
 	g->edge[n] = (struct dep_cc_edge){
 		.site = site, .caller = caller, .callee = callee, .site_number = number,

@@ -65,7 +65,8 @@ struct dep_cc_graph {
 	struct dep_cc_node *node;
 	struct dep_cc_site *at;
 	struct dep_cc_edge *edge;
-	u32 nnodes, nodes_room, nsites, sites_room, nedges, edges_room;
+	u32 nnodes, nsites, nedges;
+	size_t nodes_room, sites_room, edges_room;
 	u32 max;
 	struct dep_cc_map nodes, sites, edges;
 };

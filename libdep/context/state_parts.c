@@ -1,20 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Steps of calls: push an entry, save the id, count. */
+#include "array.h"
 #include "state_parts.h"
-
-/* @array with room for one element more; NULL without memory: it is as before. */
-static void *room_for(void *array, size_t n, size_t *room, size_t size)
-{
-	size_t more = *room ? 2 * *room : 16;
-	void *bigger;
-
-	if (n < *room)
-		return array;
-	bigger = reallocarray(array, more, size);
-	if (bigger)
-		*room = more;
-	return bigger;
-}
 
 static bool repeats(const struct dep_cc_entry *a, const struct dep_cc_entry *b)
 {
@@ -29,10 +16,8 @@ int dep_cc_state_push(struct dep_cc_state *s, u64 site, u32 target, u8 kind, u64
 
 	if (s->n >= s->max)
 		return -E2BIG;
-	e = room_for(s->entry, s->n, &s->room, sizeof(*e));
-	if (!e)
+	if (dep_cc_room_for(&s->entry, s->n, &s->room, sizeof(*e)))
 		return -ENOMEM;
-	s->entry = e;
 	e = s->entry + s->n;
 	*e = (struct dep_cc_entry){
 		.id = s->id, .site = site, .rsp = rsp, .caller = s->function, .target = target,
@@ -49,14 +34,10 @@ int dep_cc_state_push(struct dep_cc_state *s, u64 site, u32 target, u8 kind, u64
 
 int dep_cc_state_save(struct dep_cc_state *s, u64 rsp)
 {
-	struct dep_cc_saved *more;
-
 	if (s->nsaved >= s->max)
 		return -E2BIG;
-	more = room_for(s->saved, s->nsaved, &s->saved_room, sizeof(*more));
-	if (!more)
+	if (dep_cc_room_for(&s->saved, s->nsaved, &s->saved_room, sizeof(*s->saved)))
 		return -ENOMEM;
-	s->saved = more;
 	s->saved[s->nsaved++] = (struct dep_cc_saved){
 		.rsp = rsp, .id = s->id, .function = s->function,
 	};

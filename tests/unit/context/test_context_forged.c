@@ -134,6 +134,27 @@ static void forged_records(void **state)
 	model_free(&m);
 }
 
+/* A limit below the number of frames that a chain has memory for. */
+static void lowered_limit(void **state)
+{
+	struct model_record r;
+	struct model m;
+
+	(void)state;
+	begin(&m, 'A');
+	call(&m, 1, 'B');
+	call(&m, 2, 'C');
+	model_record(&m, 0, true, &r);
+	model_check_record(&m, &r);
+	m.chain.max = 2;
+	assert_int_equal(dep_cc_decode_origins(&m.en.history, &r.record, &m.chain), -E2BIG);
+	assert_int_equal(m.chain.n, 2);
+	m.chain.max = 3;
+	model_check_record(&m, &r);
+	model_record_free(&r);
+	model_free(&m);
+}
+
 /* Only calls are repeated, and each entry is there at least once. */
 static void forged_counts(void **state)
 {
@@ -202,6 +223,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(wrong_calls),
 		cmocka_unit_test(forged_records),
+		cmocka_unit_test(lowered_limit),
 		cmocka_unit_test(forged_counts),
 		cmocka_unit_test(forged_dictionaries),
 	};
