@@ -6,14 +6,13 @@ enum { NOT_SEEN, ON_STACK, DONE };
 
 /**
  * struct search - a search at work
- * @first: of each node, its first edge in @out; one more for the end
- * @next: of each node, its edge in @out that is tried next
+ * @next: of each node, its edge in dep_cc_order.out that is tried next
  * @placed: nodes in the order so far, from its end
  */
 struct search {
 	const struct dep_cc_graph *g;
 	struct dep_cc_order *o;
-	u32 *first, *out, *next, *stack;
+	u32 *next, *stack;
 	u8 *seen;
 	u32 placed;
 };
@@ -21,28 +20,28 @@ struct search {
 static int prepare(struct search *s)
 {
 	const struct dep_cc_graph *g = s->g;
+	struct dep_cc_order *o = s->o;
 	u32 i;
 
-	s->o->node = calloc(g->nnodes, sizeof(u32));
-	s->o->class = calloc(g->nedges + 1ull, 1);
-	s->first = calloc(g->nnodes + 1ull, sizeof(u32));
-	s->out = calloc(g->nedges + 1ull, sizeof(u32));
+	o->node = calloc(g->nnodes, sizeof(u32));
+	o->class = calloc(g->nedges + 1ull, 1);
+	o->first = calloc(g->nnodes + 1ull, sizeof(u32));
+	o->out = calloc(g->nedges + 1ull, sizeof(u32));
 	s->next = calloc(g->nnodes, sizeof(u32));
 	s->stack = calloc(g->nnodes, sizeof(u32));
 	s->seen = calloc(g->nnodes, 1);
-	if (!s->o->node || !s->o->class || !s->first || !s->out || !s->next || !s->stack ||
-	    !s->seen)
+	if (!o->node || !o->class || !o->first || !o->out || !s->next || !s->stack || !s->seen)
 		return -ENOMEM;
 	for (i = 0; i < g->nedges; i++)
-		s->first[g->edge[i].caller + 1]++;
+		o->first[g->edge[i].caller + 1]++;
 	for (i = 0; i < g->nnodes; i++) {
-		s->first[i + 1] += s->first[i];
-		s->next[i] = s->first[i];
+		o->first[i + 1] += o->first[i];
+		s->next[i] = o->first[i];
 	}
 	for (i = 0; i < g->nedges; i++)
-		s->out[s->next[g->edge[i].caller]++] = i;
+		o->out[s->next[g->edge[i].caller]++] = i;
 	for (i = 0; i < g->nnodes; i++)
-		s->next[i] = s->first[i];
+		s->next[i] = o->first[i];
 	return 0;
 }
 
@@ -61,13 +60,13 @@ static void visit(struct search *s, u32 from, bool all)
 	s->seen[from] = ON_STACK;
 	while (depth) {
 		n = s->stack[depth - 1];
-		if (s->next[n] == s->first[n + 1]) {
+		if (s->next[n] == s->o->first[n + 1]) {
 			s->seen[n] = DONE;
 			s->o->node[s->g->nnodes - ++s->placed] = n;
 			depth--;
 			continue;
 		}
-		edge = s->out[s->next[n]++];
+		edge = s->o->out[s->next[n]++];
 		e = s->g->edge + edge;
 		if (left(s->g, e, all)) {
 			s->o->class[edge] = DEP_CC_LEFT;
@@ -91,8 +90,6 @@ int dep_cc_order_make(struct dep_cc_order *o, const struct dep_cc_graph *g, bool
 	for (i = 0; !err && i < g->nnodes; i++)
 		if (s.seen[i] == NOT_SEEN)
 			visit(&s, i, all);
-	free(s.first);
-	free(s.out);
 	free(s.next);
 	free(s.stack);
 	free(s.seen);
@@ -105,5 +102,7 @@ void dep_cc_order_free(struct dep_cc_order *o)
 {
 	free(o->node);
 	free(o->class);
+	free(o->first);
+	free(o->out);
 	*o = (struct dep_cc_order){ 0 };
 }

@@ -15,10 +15,13 @@ enum dep_cc_class {
  * struct dep_cc_order - the graph without its back edges, in order
  * @node: all nodes; each forward edge goes from an earlier to a later one
  * @class: enum dep_cc_class of each edge
+ * @first: of each node, its first edge in @out; one more for the end
+ * @out: all edges by caller, in the order of their first calls
  */
 struct dep_cc_order {
 	u32 *node;
 	u8 *class;
+	u32 *first, *out;
 };
 
 /**

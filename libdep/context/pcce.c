@@ -12,41 +12,24 @@ static u128 sum(u128 a, u128 b)
 	return a + b > LIMIT ? LIMIT : a + b;
 }
 
-/* Edges by caller: each node gives its contexts to its callees, in topological order. */
-static int add_up(struct dep_cc_pcce *p, const struct dep_cc_graph *g,
-		  const struct dep_cc_order *o, u128 *contexts)
+/* Each node gives its contexts to its callees, in topological order. */
+static void add_up(struct dep_cc_pcce *p, const struct dep_cc_graph *g,
+		   const struct dep_cc_order *o, u128 *contexts)
 {
-	u32 *first = calloc(g->nnodes + 2ull, sizeof(*first));
-	u32 *out = calloc(g->nedges + 1ull, sizeof(*out));
-	const struct dep_cc_edge *e;
-	u32 i, k, n;
+	u32 i, k, n, callee;
 
-	if (!first || !out) {
-		free(first);
-		free(out);
-		return -ENOMEM;
-	}
-	for (i = 0; i < g->nedges; i++)
-		first[g->edge[i].caller + 2]++;
-	for (n = 0; n < g->nnodes; n++)
-		first[n + 2] += first[n + 1];
-	for (i = 0; i < g->nedges; i++)
-		out[first[g->edge[i].caller + 1]++] = i;
 	for (i = 0; i < g->nnodes; i++) {
 		n = o->node[i];
 		if (!contexts[n])
 			contexts[n] = 1;
 		if (contexts[n] - 1 > p->max_id)
 			p->max_id = contexts[n] - 1;
-		for (k = first[n]; k < first[n + 1]; k++) {
-			e = g->edge + out[k];
-			if (o->class[out[k]] == DEP_CC_FORWARD)
-				contexts[e->callee] = sum(contexts[e->callee], contexts[n]);
+		for (k = o->first[n]; k < o->first[n + 1]; k++) {
+			callee = g->edge[o->out[k]].callee;
+			if (o->class[o->out[k]] == DEP_CC_FORWARD)
+				contexts[callee] = sum(contexts[callee], contexts[n]);
 		}
 	}
-	free(first);
-	free(out);
-	return 0;
 }
 
 int dep_cc_pcce_make(struct dep_cc_pcce *p, const struct dep_cc_graph *g)
@@ -72,7 +55,7 @@ int dep_cc_pcce_make(struct dep_cc_pcce *p, const struct dep_cc_graph *g)
 		p->pushes += g->edge[i].calls;
 		contexts[g->edge[i].callee] = 1;	/* dummy edge */
 	}
-	err = add_up(p, g, &o, contexts);
+	add_up(p, g, &o, contexts);
 	p->overflow = p->max_id > UINT64_MAX;
 out:
 	free(contexts);
