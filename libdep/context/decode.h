@@ -3,8 +3,8 @@
  * Records of contexts, and their decoding.
  *
  * A record is what a thread's state was at some time, and decodes by the dictionary of its time
- * stamp, however often the graph is encoded anew.  What the decoder is given may be forged: it
- * takes at most @max frames, and reports what does not fit.
+ * stamp, however often the graph is encoded anew.  Records may be forged, and dictionaries as far
+ * as dictionary.h says: the decoder takes at most @max frames, and reports what does not fit.
  */
 #ifndef ADEPT_CONTEXT_DECODE_H
 #define ADEPT_CONTEXT_DECODE_H

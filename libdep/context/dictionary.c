@@ -22,6 +22,8 @@ const struct dep_cc_in *dep_cc_dictionary_find(const struct dep_cc_dictionary *d
 	if (lo == hi)
 		return NULL;
 	e = d->in + lo;
+	if (e->caller >= d->nnodes || e->kind >= DEP_CC_KINDS)
+		return NULL;
 	return e->add <= id && id - e->add < d->contexts[e->caller] ? e : NULL;
 }
 

@@ -4,6 +4,10 @@
  *
  * A dictionary is a copy: it does not change with the graph, and keeps edges of code that is gone.
  * Nodes have the numbers of the graph.
+ *
+ * The edges of a dictionary may be forged: the decoder checks each one that it uses.  It cannot
+ * check the arrays: code that reads dictionaries from a file must see to it that @contexts has
+ * @nnodes elements, that @first rises, and that it ends with the number of elements of @in.
  */
 #ifndef ADEPT_CONTEXT_DICTIONARY_H
 #define ADEPT_CONTEXT_DICTIONARY_H
@@ -44,7 +48,11 @@ struct dep_cc_dictionary {
 	struct dep_cc_made made;
 };
 
-/** dep_cc_dictionary_find() - the edge by which @node was entered with @id; NULL: none */
+/**
+ * dep_cc_dictionary_find() - the edge by which @node was entered with @id
+ *
+ * Return: NULL if there is none, or if it has no valid caller or kind.
+ */
 const struct dep_cc_in *dep_cc_dictionary_find(const struct dep_cc_dictionary *d, u32 node, u64 id);
 void dep_cc_dictionary_free(struct dep_cc_dictionary *d);
 

@@ -208,6 +208,12 @@ static void forged_dictionaries(void **state)
 	r.id = 0;
 	r.function = 3;
 	assert_int_equal(dep_cc_decode(&d, &r, &c), -EBADMSG);
+	/* A caller that does not exist, and a kind. */
+	r.function = 1;
+	in[0] = (struct dep_cc_in){ .caller = 1u << 31, .kind = DEP_CC_CALL };
+	assert_int_equal(dep_cc_decode(&d, &r, &c), -EBADMSG);
+	in[0] = (struct dep_cc_in){ .caller = 0, .kind = DEP_CC_KINDS };
+	assert_int_equal(dep_cc_decode(&d, &r, &c), -EBADMSG);
 	/* The root tail-calls a function. */
 	in[0] = (struct dep_cc_in){ .caller = 0, .kind = DEP_CC_TAIL };
 	r.function = 1;
