@@ -59,7 +59,7 @@ void dep_path_chords_free(struct dep_path_chords *c);
  *
  * The edges outside of a maximum spanning tree of the graph itself have counters, which is the
  * least that a profile of edges needs (Ball and Larus, "Optimally Profiling and Tracing Programs").
- *  Self loops always have a counter.  Edges that no path reaches have none.
+ * Self loops always have a counter.  Edges that no path reaches have none.
  *
  * Return: 0 or -ENOMEM.
  */

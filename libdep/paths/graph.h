@@ -117,7 +117,8 @@ int dep_path_graph_end_at(struct dep_path_graph *g, u32 edge);
  * Vertex 0 is a start anyway.  Others are those to which longjmp(), an exception or a jump from
  * another function leads, or where recording began.  Weights of calls for one vertex are added.
  *
- * Return: 0, -EINVAL or -ENOMEM.
+ * Return: 0; -EINVAL if the vertex does not exist or the graph is finished; -E2BIG after twice
+ * DEP_PATH_VERTICES calls; -ENOMEM.
  */
 int dep_path_graph_start(struct dep_path_graph *g, u32 vertex, u64 weight);
 

@@ -4,8 +4,8 @@
  *
  * A path is its first block, the edges that it follows, and the edge on which it ends: to the exit,
  * a back edge or a cut edge.  A partial path stops at a block, because the function was left there
- * by longjmp(), an exception or the end of the process.  Its block and the sum of the
- * values so far identify it: two ways to the same block have different sums.
+ * by longjmp(), an exception or the end of the process.  Its block and the sum of the values so far
+ * identify it: two ways to the same block have different sums.
  */
 #ifndef ADEPT_PATHS_REGENERATE_H
 #define ADEPT_PATHS_REGENERATE_H

@@ -30,8 +30,8 @@ static inline bool dep_path_splits(u8 class)
  * @reached: gets their number
  *
  * The search begins at the entry, then at the other starts, then at targets of DEP_PATH_GIVEN, over
- * which it does not go.  An edge to a vertex on the search's
- * stack is a back edge, in irreducible graphs as well.
+ * which it does not go.  An edge to a vertex on the search's stack is a back edge, in irreducible
+ * graphs as well.
  *
  * Return: 0 or -ENOMEM.
  */
