@@ -184,8 +184,8 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	filtered_program jit branch_table delta verdict durable access account link budget \
 	descriptor attach_facts fold fold_random follow intervals sequences entries contexts \
 	context_intervals context_graph context_state context_stacks context_forged \
-	context_random callers page kept kept_contexts trigger_queue export_samples index \
-	paths paths_chords paths_predict paths_random paths_large sequitur hot
+	context_random callers page kept kept_contexts kept_contexts_forged trigger_queue \
+	export_samples index paths paths_chords paths_predict paths_random paths_large sequitur hot
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)
@@ -242,8 +242,10 @@ $(B)/tests/test_intervals: $(call unit_obj,test_intervals fold_store stream stre
 			 $(B)/libdep.a
 $(B)/tests/test_kept: $(call unit_obj,test_kept kept_bytes fold_store stream stream_frag) \
 		    $(B)/libdep.a
-$(B)/tests/test_kept_contexts: $(call unit_obj,test_kept_contexts kept_bytes fold_store stream \
-				stream_frag) $(B)/libdep.a
+$(B)/tests/test_kept_contexts: $(call unit_obj,test_kept_contexts contexts_store kept_bytes \
+				fold_store stream stream_frag) $(B)/libdep.a
+$(B)/tests/test_kept_contexts_forged: $(call unit_obj,test_kept_contexts_forged contexts_store \
+				       kept_bytes fold_store stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_follow: $(call unit_obj,test_follow fold_store stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_sequences: $(call unit_obj,test_sequences fold_store stream stream_frag) \
 			 $(B)/libdep.a
