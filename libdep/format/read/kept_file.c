@@ -14,6 +14,8 @@
 
 _Static_assert(sizeof(struct dep_wire_kept) == 152, "header of a kept file");
 
+const char *dep_kept_library = ADEPT_VERSION;
+
 /* ---- what a file was made for ---- */
 
 /** struct hash - a seeded XXH3-64 of words */
@@ -78,7 +80,10 @@ static bool hash_files(const struct dep_store *s, u64 *out)
 	return ok;
 }
 
-/* Hash what exits mean.  Another version of this program may decode the code in another way. */
+/*
+ * Hash what exits mean, and the version of this library.  Another version may decode the code in
+ * another way, or have another result with the same meaning of all exits.
+ */
 static bool hash_code(const struct dep_store *s, const struct dep_fragments *code, u64 *out)
 {
 	const struct dep_code_fragment *f;
@@ -88,6 +93,7 @@ static bool hash_code(const struct dep_store *s, const struct dep_fragments *cod
 
 	if (!hash_begin(&h, s))
 		return false;
+	hash_add(&h, XXH3_64bits(dep_kept_library, strlen(dep_kept_library)));
 	for (i = 1; i < code->nexits; i++) {
 		x = &code->exit[i];
 		hash_add(&h, x->fragment | (u64)x->nsteps << 32 | (u64)x->insns << 48);

@@ -8,10 +8,10 @@
  *
  * Like the catalog they are made from the other files, and can be removed.  Only a recording that
  * has ended, without damaged segments, has them.  A file is used if it was made for this ending of
- * the recording, for segment files of these sizes and times of change, and for the same meaning of
- * the code; if nobody could write it but the reader, the owner of the store and root; and if its
- * checksums match.  A checksum is no proof: the owner of the store can forge it.  So callers check
- * each row before they use it.
+ * the recording, for segment files of these sizes and times of change, for the same meaning of the
+ * code, and by the same version of this library; if nobody could write it but the reader, the owner
+ * of the store and root; and if its checksums match.  A checksum is no proof: the owner of the
+ * store can forge it.  So callers check each row before they use it.
  */
 #ifndef ADEPT_FORMAT_READ_KEPT_FILE_H
 #define ADEPT_FORMAT_READ_KEPT_FILE_H
@@ -28,14 +28,22 @@ struct dep_wire_kept {
 	u32 tables;		/* number of tables */
 	u64 end_check;		/* checksum of the END frame */
 	u64 files;		/* XXH3-64 of the sizes and times of change of log and segments */
-	u64 code;		/* XXH3-64 of what each exit means, and of each fragment's file */
+	u64 code;		/* XXH3-64 of the library's version, what each exit means, and files
+				 * of fragments */
 	u64 word[DEP_KEPT_WORDS];	/* by the kind of file */
 	u32 n[DEP_KEPT_TABLES];	/* numbers of rows */
 	u64 rows[DEP_KEPT_TABLES];	/* XXH3-64 of each table */
 	u64 check;		/* of the fields above; all are seeded with the store's id */
 };
 
-/** struct dep_kept_kind - a kind of file; @row_bytes: of each table */
+/* Version of the library that makes the files.  Tests change it. */
+extern const char *dep_kept_library;
+
+/**
+ * struct dep_kept_kind - a kind of file
+ * @version: increased when rows or their meaning change while the library's version stays the same
+ * @row_bytes: of each table
+ */
 struct dep_kept_kind {
 	const char *name;
 	char magic[9];

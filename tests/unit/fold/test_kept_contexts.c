@@ -183,6 +183,25 @@ static void changed_stores(void **state)
 	contexts_store_end(&s);
 }
 
+/* Another version of the library may find other contexts, also if no version was increased. */
+static void other_library(void **state)
+{
+	const char *before = dep_kept_library;
+	struct contexts_store s;
+
+	(void)state;
+	contexts_store_begin(&s, 0);
+	contexts_store_check(&s, false);
+	contexts_store_mark(&s);
+	dep_kept_library = "another";
+	assert_false(contexts_store_is_marked(&s, false));
+	contexts_store_mark(&s);
+	assert_true(contexts_store_is_marked(&s, false));
+	dep_kept_library = before;
+	assert_false(contexts_store_is_marked(&s, false));
+	contexts_store_end(&s);
+}
+
 /* Nothing is written to the store of somebody else, nor read from a file of a third one. */
 static void foreign_stores(void **state)
 {
@@ -215,6 +234,7 @@ int main(void)
 		TEST(attach_is_not_kept),
 		TEST(losses_are_not_kept),
 		TEST(changed_stores),
+		TEST(other_library),
 		TEST(foreign_stores),
 	};
 
