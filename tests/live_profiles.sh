@@ -185,6 +185,19 @@ same killed.dep "the recorder is killed"
 is "the recorder is killed: it is said" "$(tail -n 1 killed.dep.edges.live | cut -c 1-13)" \
 	"complete: no:"
 
+# ---- the store is renamed, and has its name again when the recording ends ----
+begin renamed.dep $recording -o renamed.dep -- perl -e "$script"
+watch renamed.dep
+wait_for 60 grown renamed.dep || fail "renamed: the store does not grow"
+mv renamed.dep other.dep
+sleep 1
+mv other.dep renamed.dep
+running=$(for w in $watchers; do kill -0 "$w" && echo yes; done 2>&1 | grep -c yes)
+is "renamed: the recording is still followed" "$running" "$(wc -w <<<"$kinds")"
+touch go
+wait "$recorder"
+same renamed.dep "renamed" 0
+
 # ---- through depd ----
 start || finish
 # session: the number and the store of the only session

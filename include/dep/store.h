@@ -287,6 +287,12 @@ void dep_store_fragments(struct dep_store *s, uint64_t *count, uint64_t *code_by
 int dep_store_rebuild(const char *dir);
 /** dep_store_in_use() - true if a writer has @dir open: it holds the lock, or its pid exists */
 bool dep_store_in_use(const char *dir);
+/**
+ * dep_store_being_written() - dep_store_in_use() of the store @s, whatever has become of its path
+ *
+ * The directory may have been renamed meanwhile, or removed, and another store made in its place.
+ */
+bool dep_store_being_written(const struct dep_store *s);
 
 #pragma GCC visibility pop
 

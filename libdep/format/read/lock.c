@@ -6,6 +6,7 @@
 #include "dep/store.h"
 #include "lock.h"
 #include "manifest.h"
+#include "store.h"
 #include "libdep/format/file/append_file.h"
 #include "libdep/format/file/error.h"
 
@@ -33,17 +34,12 @@ int dep_lock_held(int fd)
 	return lock.l_type != F_UNLCK;
 }
 
-bool dep_store_in_use(const char *dir)
+/* @log_fd: -1 if there is no log */
+static bool has_writer(int dirfd, int log_fd)
 {
-	int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd, held;
+	int held = log_fd < 0 ? 0 : dep_lock_held(log_fd);
 	struct dep_manifest m;
 
-	if (dirfd < 0)
-		return false;
-	fd = dep_open_read(dirfd, DEP_LOG_NAME);
-	held = fd < 0 ? 0 : dep_lock_held(fd);
-	if (fd >= 0)
-		close(fd);
 	/* If locks do not work, check whether the store's recorder still exists. */
 	if (held < 0) {
 		held = 0;
@@ -52,6 +48,25 @@ bool dep_store_in_use(const char *dir)
 			dep_manifest_free(&m);
 		}
 	}
-	close(dirfd);
 	return held;
+}
+
+bool dep_store_in_use(const char *dir)
+{
+	int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd;
+	bool in_use;
+
+	if (dirfd < 0)
+		return false;
+	fd = dep_open_read(dirfd, DEP_LOG_NAME);
+	in_use = has_writer(dirfd, fd);
+	if (fd >= 0)
+		close(fd);
+	close(dirfd);
+	return in_use;
+}
+
+bool dep_store_being_written(const struct dep_store *s)
+{
+	return has_writer(s->dirfd, s->log_fd);
 }

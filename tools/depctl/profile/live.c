@@ -3,7 +3,8 @@
  * Queries of profiles with --live: follow a recording that is still running.
  *
  * Only files of the store are read, so the recorder and the recorded programs are not disturbed.
- * The recording has ended when no writer holds the lock of the store any more.
+ * The recording has ended when no writer holds the lock of the store any more.  The store is opened
+ * once, so it can be renamed meanwhile.
  */
 #include <errno.h>
 #include <signal.h>
@@ -143,7 +144,7 @@ static int print_so_far(struct query *q, const struct query_kind *kind,
 static int wait_for_end(const struct query *q)
 {
 	warn("%s: %s; the rows are printed when the recording ends", q->o.path, dep_error());
-	while (dep_store_in_use(q->o.path) && !interrupted)
+	while (dep_store_being_written(q->v.store) && !interrupted)
 		wait_until(now_ns() + POLL_NS);
 	return interrupted ? EXIT_FAILURE : QUERY_COMPLETE;
 }
@@ -155,7 +156,7 @@ static void wait_for_look(const struct query *q, uint64_t next)
 
 	if (q->o.every_ns && next < look)
 		look = next;
-	for (; now < look && !interrupted && dep_store_in_use(q->o.path); now = now_ns())
+	for (; now < look && !interrupted && dep_store_being_written(q->v.store); now = now_ns())
 		wait_until(now + POLL_NS < look ? now + POLL_NS : look);
 }
 
@@ -167,7 +168,7 @@ static int follow(struct query *q, const struct query_kind *kind, struct dep_pro
 
 	while (1) {
 		stop = interrupted;
-		over = !dep_store_in_use(q->o.path);
+		over = !dep_store_being_written(q->v.store);
 		err = dep_profile_follow_more(f, over);
 		if (err == -EOPNOTSUPP || err == -ESTALE)
 			return wait_for_end(q);
