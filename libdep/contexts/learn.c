@@ -29,6 +29,21 @@ static int take(void *arg, const struct dep_segment *seg, const struct dep_item 
 	return 0;
 }
 
+/* Count segment @seg among those that could not be recovered, unless it was counted before. */
+static void count_unread(struct dep_walk *w, u32 seg)
+{
+	const struct dep_segment *segs;
+	u8 bit = (u8)(1 << seg % 8);
+
+	if (!w->is_unread)
+		w->is_unread = calloc(dep_store_segments(w->store, &segs) / 8 + 1, 1);
+	if (w->is_unread && w->is_unread[seg / 8] & bit)
+		return;
+	w->unread++;
+	if (w->is_unread)
+		w->is_unread[seg / 8] |= bit;
+}
+
 static struct dep_learned *learned(struct dep_walk *w, u32 seg)
 {
 	/* Slots of frames that began before are looked for in order, so one other will do. */
@@ -48,7 +63,7 @@ static struct dep_learned *learned(struct dep_walk *w, u32 seg)
 	w->recovered++;
 	/* What was recovered before an error is right. */
 	if (dep_recover_segment(w->store, segs + seg - 1, &sink, NULL))
-		w->unread++;
+		count_unread(w, seg);
 	return l;
 }
 
@@ -71,4 +86,5 @@ void dep_learned_free(struct dep_walk *w)
 {
 	free(w->learned[0].at);
 	free(w->learned[1].at);
+	free(w->is_unread);
 }

@@ -171,6 +171,7 @@ struct dep_walk {
 
 	u64 unknown_returns, recovered, dropped_frames;
 	u64 unread;		/* segments that could not be recovered as a whole */
+	u8 *is_unread;		/* a bit for each segment, by 1 + its index; NULL: no bit is set */
 	void (*watch)(void *arg, const struct dep_watched_call *call);
 	void *watch_arg;
 

@@ -3,13 +3,15 @@
  * Calling contexts in stores that are written word by word: what the programs of the suite stacks
  * do not do.
  */
-#include "dep/contexts.h"
+#include <fcntl.h>
+#include <unistd.h>
 
+#include "dep/contexts.h"
 #include "fold_store.h"
 
 /* Each is a fragment with one exit. */
 enum { MAIN, MAIN_END, HELPER, HELPER_JUMP, HELPER_END, SETS_1, SETS_2, SETS_3, SWITCH, OTHER,
-       RECURSIVE, MAIN_HOLDER, MAIN_BACK, HOLDER, HOLDER_REST, FRAGMENTS };
+       RECURSIVE, MAIN_HOLDER, MAIN_BACK, HOLDER, HOLDER_REST, STORE, FRAGMENTS };
 
 #define MAIN_PC		0x1000ull
 #define HELPER_PC	0x2000ull
@@ -18,6 +20,7 @@ enum { MAIN, MAIN_END, HELPER, HELPER_JUMP, HELPER_END, SETS_1, SETS_2, SETS_3, 
 #define OTHER_PC	0x5000ull
 #define RECURSIVE_PC	0x6000ull
 #define HOLDER_PC	0x7000ull
+#define STORE_PC	0x8000ull
 
 static const struct stream_code codes[FRAGMENTS] = {
 	/* call HELPER; call SWITCH */
@@ -42,6 +45,8 @@ static const struct stream_code codes[FRAGMENTS] = {
 	/* pop r10; jmp; push r10; ret */
 	[HOLDER] = FOLD_CODE(HOLDER_PC, 0x41, 0x5a, 0xeb, 0),
 	[HOLDER_REST] = FOLD_CODE(HOLDER_PC + 4, 0x41, 0x52, 0xc3),
+	/* mov rax, [rax]; mov [rax], ecx; mov rsp, rbx; jmp rdx */
+	[STORE] = FOLD_CODE(STORE_PC, 0x48, 0x8b, 0x00, 0x89, 0x08, 0x48, 0x89, 0xdc, 0xff, 0xe2),
 };
 
 static int set_up(void **state)
@@ -131,6 +136,55 @@ static void change_of_stacks(void **state)
 	assert_int_equal(out->recovered, 1);
 	assert_int_equal(out->context[other].parent, context_at(out, SWITCH_PC));
 	assert_int_equal(out->context[other].insns, 4);
+	dep_contexts_free(out);
+	fold_store_close(&f);
+}
+
+/* Damage the values at the end of a segment. */
+static void damage(const struct fold_store *f, size_t number)
+{
+	const struct dep_segment *seg;
+	char path[176];
+	int fd;
+
+	assert_true(dep_store_segments(f->s, &seg) > number);
+	snprintf(path, sizeof(path), "%s/" DEP_SEG_NAME, f->dir, seg[number].file);
+	fd = open(path, O_WRONLY);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, "x", 1, (off_t)(seg[number].offset +
+						    seg[number].stored_bytes - 1)), 1);
+	close(fd);
+}
+
+/* A segment that cannot be recovered counts once, however often it is needed. */
+static void damaged_values(void **state)
+{
+	struct dep_contexts *out;
+	struct fold_chunk c[3];
+	struct fold_store f;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		c[i] = chunk(0x8000);
+		c[i].seq = i;
+		if (i == 2)
+			break;
+		fold_run(&c[i], STORE);
+		/* The value of rax. */
+		c[i].word[c[i].n++] = 0x12345678;
+		c[i].word[c[i].n++] = 0x9abc;
+		/* The call's frame needs the first segment again when the last one returns. */
+		fold_run(&c[i], i ? HELPER_END : MAIN);
+	}
+	fold_run(&c[2], HELPER_END);
+	fold_store_write(&f, c, 3);
+	for (i = 0; i < 2; i++)
+		damage(&f, i);
+	if (dep_contexts_make(f.s, f.code, NULL, &out))
+		fail_msg("%s", dep_error());
+	assert_int_equal(out->recovered, 3);
+	assert_int_equal(out->loss.segments, 2);
 	dep_contexts_free(out);
 	fold_store_close(&f);
 }
@@ -449,6 +503,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(jump_behind_a_return, set_up, fold_tear_down),
 		cmocka_unit_test_setup_teardown(change_of_stacks, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(damaged_values, set_up, fold_tear_down),
 		cmocka_unit_test_setup_teardown(signal_without_return_address, set_up,
 						fold_tear_down),
 		cmocka_unit_test_setup_teardown(signal_behind_a_handler, set_up, fold_tear_down),
