@@ -5,6 +5,8 @@
  */
 #include <errno.h>
 #include <malloc.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "fold_store.h"
 
@@ -303,6 +305,54 @@ static void each_segment_is_read_once(void **state)
 	end(&g);
 }
 
+/* Cut off the segment file at @part of 16 parts of it. */
+static void cut(const struct growing *g, u32 part)
+{
+	char path[256];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/" DEP_SEG_NAME, g->f.dir, 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(truncate(path, st.st_size * part / 16), 0);
+}
+
+/*
+ * The segment file is cut off while it is followed: what was folded for good stays counted, and
+ * what cannot be read any more is a loss at each look.  At the end all is read again.
+ */
+static void file_that_is_cut_off(void **state)
+{
+	struct dep_profile *p;
+	struct growing g;
+	u64 insns;
+	u32 part;
+
+	(void)state;
+	for (part = 0; part < 16; part++) {
+		begin(&g, 10 + part);
+		while (g.next[1] < g.s.nchunks / 2)
+			write_step(&g, false);
+		p = look(&g, false);
+		insns = p->insns;
+		assert_int_equal(p->loss.segments, 0);
+		dep_profile_free(p);
+		cut(&g, part);
+		p = look(&g, false);
+		assert_true(p->loss.segments && p->insns < insns);
+		dep_profile_free(p);
+		while (write_step(&g, false))
+			;
+		p = look(&g, false);
+		assert_true(p->loss.segments);
+		dep_profile_free(p);
+		stop_writing(&g, part % 2);
+		p = look(&g, true);
+		assert_true(p->loss.segments);
+		dep_profile_free(p);
+		end(&g);
+	}
+}
+
 static size_t allocated(void)
 {
 	struct mallinfo2 m = mallinfo2();
@@ -338,6 +388,7 @@ int main(void)
 		cmocka_unit_test(damage_that_goes_away),
 		cmocka_unit_test(parts_that_are_dropped),
 		cmocka_unit_test(each_segment_is_read_once),
+		cmocka_unit_test(file_that_is_cut_off),
 		cmocka_unit_test(memory_does_not_grow_with_looks),
 	};
 
