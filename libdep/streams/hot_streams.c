@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <xxhash.h>
 
 #include "hot.h"
@@ -10,9 +11,11 @@
 /*
  * @symbol: symbols of all streams, one after another; @nsymbols of them belong to streams
  * @slot: 1 + index of a stream, or 0; their number is a power of two
+ * @seed: of the hash, random: a recording is hostile input
  */
 struct hot_streams {
 	size_t limit;
+	u64 seed;
 	u64 *symbol;
 	size_t nsymbols, symbols_room;
 	struct hot_stream *stream;
@@ -25,8 +28,13 @@ struct hot_streams *hot_streams_new(size_t memory)
 {
 	struct hot_streams *s = calloc(1, sizeof(*s));
 
-	if (s)
-		s->limit = memory;
+	if (!s)
+		return NULL;
+	s->limit = memory;
+	if (getrandom(&s->seed, sizeof(s->seed), 0) != sizeof(s->seed)) {
+		free(s);
+		return NULL;
+	}
 	return s;
 }
 
@@ -64,7 +72,8 @@ static int enlarge(struct hot_streams *s, void **array, size_t *room, size_t wan
 
 static u64 hash(const struct hot_streams *s, const struct hot_stream *t)
 {
-	return XXH3_64bits_withSeed(s->symbol + t->first, t->length * sizeof(*s->symbol), t->owner);
+	return XXH3_64bits_withSeed(s->symbol + t->first, t->length * sizeof(*s->symbol),
+				    s->seed ^ t->owner);
 }
 
 /* The slot of the stream @t, or a free one. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <xxhash.h>
 
 #include "libdep/format/file/error.h"
@@ -9,8 +10,9 @@
 /* The slot of @pc, or the free slot where it belongs. */
 static struct stream_pc *find(const struct stream_pcs *p, u64 pc)
 {
-	u32 mask = (1u << p->bits) - 1, i = (u32)XXH3_64bits(&pc, sizeof(pc)) & mask;
+	u32 mask = (1u << p->bits) - 1, i;
 
+	i = (u32)XXH3_64bits_withSeed(&pc, sizeof(pc), p->seed) & mask;
 	while (p->slot[i].number && p->slot[i].pc != pc)
 		i = (i + 1) & mask;
 	return &p->slot[i];
@@ -18,9 +20,11 @@ static struct stream_pc *find(const struct stream_pcs *p, u64 pc)
 
 static int enlarge(struct stream_pcs *p)
 {
-	struct stream_pcs to = { .n = p->n, .bits = p->slot ? p->bits + 1 : 10 };
+	struct stream_pcs to = { .seed = p->seed, .n = p->n, .bits = p->slot ? p->bits + 1 : 10 };
 	u32 i;
 
+	if (!p->slot && getrandom(&to.seed, sizeof(to.seed), 0) != sizeof(to.seed))
+		return dep_fail(-errno, "random numbers");
 	to.slot = calloc(1u << to.bits, sizeof(*to.slot));
 	if (!to.slot)
 		return dep_fail(-ENOMEM, "instructions of streams");

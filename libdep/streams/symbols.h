@@ -9,8 +9,12 @@
 #define STREAM_PC_BITS		20u
 #define STREAM_WORD_BITS	44u
 
-/** struct stream_pcs - numbers of instructions; begin with zeros */
+/**
+ * struct stream_pcs - numbers of instructions; begin with zeros
+ * @seed: of the hash, random: a recording is hostile input
+ */
 struct stream_pcs {
+	u64 seed;
 	struct stream_pc {
 		u64 pc;
 		u32 number;	/* 0: the slot is free */
