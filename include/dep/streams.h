@@ -81,9 +81,10 @@ struct dep_streams_options {
  * dep_streams_make() - find the hot data streams of @store
  * @options: NULL: the defaults
  *
- * In each grammar a stream must reach the threshold for the references of that grammar, and at the
- * end, with all grammars of the process, for all references.  What it covers in a grammar in which
- * it is below the threshold does not count.
+ * A stream is a rule of a grammar, or several that stand for the same references.  Each rule must
+ * reach the threshold for the references of its grammar, and the stream at the end, with all
+ * grammars of the process, for all references.  What a rule below the threshold covers does not
+ * count.
  *
  * Reads the selected segments, and once more those in which streams occurred first.
  *

@@ -49,7 +49,7 @@ void hot_positions(const struct sequitur *g, const struct hot_use *use, u64 *pos
  * struct hot_stream - a hot stream
  * @times: cold uses, of all grammars
  * @owner: streams with the same symbols and different owners are different
- * @where: number given when it was first added, for the caller
+ * @where: least of the numbers that were given, for the caller
  */
 struct hot_stream {
 	u64 times, where;
@@ -70,7 +70,7 @@ void hot_streams_free(struct hot_streams *s);
 
 /**
  * hot_streams_add() - add @times uses of the stream that @rule of the closed grammar @g is
- * @where: kept if the set does not have the stream yet
+ * @where: place in the sequence; several rules of a grammar can be the same stream
  *
  * Return: 0, -ENOMEM, -ENOSPC if the limit is reached, -E2BIG if the stream has 2^32 symbols.
  */

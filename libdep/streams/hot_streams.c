@@ -145,6 +145,7 @@ int hot_streams_add(struct hot_streams *s, const struct sequitur *g, u32 rule, u
 	struct hot_stream t = { .times = times, .where = where, .first = s->nsymbols,
 				.length = (u32)length, .owner = owner };
 	int err = make_room(s, length);
+	struct hot_stream *same;
 	struct copy c;
 	u32 *slot;
 
@@ -156,7 +157,10 @@ int hot_streams_add(struct hot_streams *s, const struct sequitur *g, u32 rule, u
 		return err;
 	slot = find(s, &t);
 	if (*slot) {
-		s->stream[*slot - 1].times += times;
+		same = &s->stream[*slot - 1];
+		same->times += times;
+		if (where < same->where)
+			same->where = where;
 		return 0;
 	}
 	s->stream[s->n++] = t;

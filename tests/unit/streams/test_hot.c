@@ -196,9 +196,10 @@ static void test_set(void **state)
 	add(s, "aba", 1, 5, 11);
 	add(s, "abab", 1, 4, 12);
 	add(s, "abab", 2, 1, 13);
+	add(s, "aba", 1, 0, 9);
 	assert_int_equal(hot_streams_all(s, &t), 3);
 	assert_true(t[0].times == 7 && t[0].where == 10 && t[0].length == 4);
-	assert_true(t[1].times == 5 && t[1].where == 11 && t[1].length == 3);
+	assert_true(t[1].times == 5 && t[1].where == 9 && t[1].length == 3);
 	assert_true(t[2].times == 1 && t[2].where == 13 && t[2].owner == 2);
 	assert_int_equal(hot_symbols(s, &t[0])[3], 'b');
 	for (i = 0; i < 2000; i++) {
