@@ -96,11 +96,13 @@ void sequitur_size(const struct sequitur *g, struct sequitur_size *out)
 
 /* ---- nodes ---- */
 
+/* True if @n nodes and a rule fit into the memory. */
 static bool nodes_left(const struct sequitur *g, u32 n)
 {
-	u64 memory = seq_memory(g) + (u64)n * sizeof(*g->node) + SEQ_RULE_BYTES;
+	u32 more = n > g->nfree ? n - g->nfree : 0;
+	u64 memory = seq_memory(g) + (u64)more * sizeof(*g->node) + SEQ_RULE_BYTES;
 
-	return g->nfree >= n || (memory <= g->limit && g->nodes + n <= SEQ_NODES_MAX);
+	return memory <= g->limit && g->nodes + more <= SEQ_NODES_MAX;
 }
 
 static u32 new_node(struct sequitur *g, u64 symbol, u32 kind)
@@ -275,15 +277,18 @@ static void match(struct sequitur *g, u32 a, u32 m)
 	u32 b = seq_next(g, a), e = seq_next(g, m), other = whole_rule(g, a, b);
 
 	if (other && whole_rule(g, m, e)) {
+		/* Nothing changes: the digram appears twice, and the sequence is still right. */
 		g->shared++;
 	} else if (other) {
 		substitute(g, m, other);
 		push(g, a);
 		inline_single(g, a);
 		inline_single(g, b);
-	} else if (g->npending || seq_next(g, b) != SEQ_START || whole_rule(g, m, e)) {
+	} else if (g->npending || seq_next(g, b) != SEQ_START || whole_rule(g, m, e) ||
+		   !nodes_left(g, RULE_NODES)) {
 		replace(g, a, m, e);
 	} else {
+		/* Symbols that go on here have no nodes: seq_settle() must not fail. */
 		g->repeat = a;
 		g->match = m;
 		g->match_end = e;
