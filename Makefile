@@ -389,7 +389,7 @@ $(B)/tests/make_store: tests/programs/make_store.c $(call unit_obj,old_store) $(
 	$(Q)$(CC) $(TESTFLAGS) -o $@ $^ $(LIBS)
 
 $(B)/tests/set_manifest $(B)/tests/store_lock $(B)/tests/steps_seen $(B)/tests/stacks_check \
-		$(B)/tests/backtraces_check: \
+		$(B)/tests/backtraces_check $(B)/tests/streams_check: \
 		$(B)/tests/%: tests/programs/%.c $(B)/libdep.a
 	@mkdir -p $(@D)
 	$(call msg,CC,$@)
@@ -417,7 +417,8 @@ $(B)/tests/bench_races: tests/bench/races.c $(call part_obj,analyze/races)
 	$(Q)$(CC) $(TESTFLAGS) -o $@ $^
 
 tests: all $(TESTS) $(SHOW) $(SYM) $(addprefix $(B)/tests/,make_store touched fake_depd \
-	store_lock set_manifest steps_seen stacks_check backtraces_check write_page)
+	store_lock set_manifest steps_seen stacks_check backtraces_check streams_check \
+	write_page)
 
 check: tests
 	$(Q)BUILD="$$(pwd)/$(B)" LONG=$(or $(LONG),0) UNIT="$(UNIT)" bash tests/run.sh $(SUITES)

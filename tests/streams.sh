@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # depctl query streams: rows against an implementation of its own over the printed references, a
-# list that is known to be hot, several grammars, selections, damaged stores.
+# list that is known to be hot, several grammars, selections, damaged stores, and one that is emptied
+# while it is read.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 cd "$tmp" || exit 1
@@ -112,15 +113,17 @@ damaged() {
 	printf '\xa5' | dd of="$(echo bad.dep/segments.0*)" bs=1 seek="$1" conv=notrunc 2>err
 }
 size=$(stat -c %s s.dep/segments.0*)
-crashes=0 noticed=0
+crashes=0 noticed=0 whole=0
 for i in $(seq 1 20); do
 	damaged $((size * i / 21))
 	streams --json bad.dep
 	status=$?
 	[ $status -le 1 ] || crashes=$((crashes + 1))
 	[ $status = 1 ] && noticed=$((noticed + 1))
+	tail -n 1 rows | grep -q '^{"references":[1-9]' && whole=$((whole + 1))
 done
 is "damaged segments: crashes" $crashes 0
+is "damaged segments: the others are searched" $whole 20
 if [ $noticed -ge 15 ]; then
 	pass "damaged segments are noticed"
 else
@@ -128,6 +131,10 @@ else
 fi
 streams --json nothing.dep
 is "no store" $? 1
+# The second pass does not find what the first one read.
+damaged $((size - 100))
+is "changed while it is read" "$("$build/tests/streams_check" bad.dep bad.dep/segments.0* |
+	tr -s 0-9 N)" "segment N of thread N is damaged or incomplete"
 
 # ---- arguments ----
 # refused TEXT OPTION...

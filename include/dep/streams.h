@@ -89,7 +89,8 @@ struct dep_streams_options {
  * Reads the selected segments, and once more those in which streams occurred first.
  *
  * Return: 0 or a negative errno with dep_error().  -ENOSPC: the streams do not fit in the memory
- * allowed.  -ERANGE: with @pc, more than 2^20 instructions or an address above 2^47.
+ * allowed.  -ERANGE: with @pc, more than 2^20 instructions or an address above 2^47.  -ESTALE or
+ * -EBADMSG: the store changed while it was read.
  */
 int dep_streams_make(struct dep_store *store, const struct dep_streams_options *options,
 		     struct dep_streams **out);

@@ -95,7 +95,16 @@ static int read_batch(void *arg, const struct dep_segment *seg, const struct dep
 	return r->next == r->n;
 }
 
-/* A segment that cannot be read to its end has been counted by the first pass. */
+static int changed(const struct dep_segment *seg)
+{
+	return dep_fail(-ESTALE, "segment %llu of thread %u has changed while it was read",
+			(unsigned long long)seg->seq, seg->thread);
+}
+
+/*
+ * A segment that cannot be read to its end has been counted by the first pass.  Its beginning must
+ * be the same again: else instructions would be missing, and nothing would say so.
+ */
 static int read_places(struct streams_search *s, struct reader *r)
 {
 	const struct dep_sink sink = { .want = DEP_WANT_REFS, .batch = read_batch, .arg = r };
@@ -109,8 +118,8 @@ static int read_places(struct streams_search *s, struct reader *r)
 		if (r->next == r->n || r->order[r->next]->where >= first[i + 1])
 			continue;
 		err = dep_recover_segment(s->store, &s->in.seg[i], &sink, NULL);
-		if (err < 0 && err != -EBADMSG)
-			return err;
+		if (r->next < r->n && r->ref != first[i + 1])
+			return err < 0 ? err : changed(&s->in.seg[i]);
 	}
 	return 0;
 }
