@@ -3,7 +3,8 @@
 
 CHECK is `exact': the rows are those of Sequitur and the analysis of Chilimbi and Hirzel, written
 here again in the simplest way, over the references that depctl dump prints; or `places': what the
-rows say about where streams occur is true.  Prints `ok' or `FAIL' and a text for each check.
+rows say about where streams occur is true; or `damaged': the same of a store that lacks a segment.
+Prints `ok' or `FAIL' and a text for each check.
 """
 import json
 import struct
@@ -193,21 +194,28 @@ def check(good, text):
     print("ok" if good else "FAIL", text)
 
 
-def references(depctl, store, pcs):
+def output(damaged, *command):
+    """The lines of a command's output; its status is 1 if the store is damaged, or else 0."""
+    out = subprocess.run(command, check=False, stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL if damaged else None)
+    if out.returncode != damaged:
+        raise SystemExit(f"{' '.join(command)}: status {out.returncode}")
+    return out.stdout.decode().splitlines()
+
+
+def references(depctl, store, damaged):
     """The references of each thread."""
     threads = {}
-    out = subprocess.run([depctl, "dump", "--refs", store], check=True, stdout=subprocess.PIPE)
-    for line in out.stdout.decode().splitlines():
+    for line in output(damaged, depctl, "dump", "--refs", store):
         tid, pc, address = line.split()[:3]
         word, pc = int(address, 16) // 8, int(pc, 16)
         threads.setdefault(tid, []).append((word, pc))
     return threads
 
 
-def query(depctl, store, options):
-    out = subprocess.run([depctl, "query", "streams", "--json", *options, store], check=True,
-                         stdout=subprocess.PIPE)
-    lines = [json.loads(x) for x in out.stdout.decode().splitlines()]
+def query(depctl, store, options, damaged):
+    lines = [json.loads(x) for x in
+             output(damaged, depctl, "query", "streams", "--json", *options, store)]
     return lines[:-1], lines[-1]
 
 
@@ -278,8 +286,9 @@ def check_places(rows, threads, pcs):
 def main():
     depctl, store, what, *options = sys.argv[1:]
     pcs = option(options, "symbol", "address") == "pc"
-    threads = references(depctl, store, pcs)
-    rows, end = query(depctl, store, options)
+    damaged = what == "damaged"
+    threads = references(depctl, store, damaged)
+    rows, end = query(depctl, store, options, damaged)
     check_sums(rows, end, threads)
     check_places(rows, threads, pcs)
     if what == "exact":

@@ -97,6 +97,11 @@ streams --json --jobs=1 s.dep && cp rows one && streams --json --jobs=4 s.dep &&
 # ---- several grammars ----
 recorded perl.dep --ring-size=64K -- perl -e 'my %h; $h{$_ % 7} .= $_ for 1..3000; print %h' &&
 	checked perl perl.dep places --memory=1M
+# A segment in the middle cannot be read: all others are, and a grammar ends there.
+cp -r perl.dep cut.dep
+printf '\xa5' | dd of=cut.dep/segments.000 bs=1 conv=notrunc \
+	seek=$(($(stat -c %s cut.dep/segments.000) / 2)) 2>err
+checked "a segment is damaged" cut.dep damaged
 streams --memory=1M --threshold=0.00001% --max-length=1000000 perl.dep
 is "too many streams: status" $? 1
 if grep -q "larger --memory or --threshold" why; then

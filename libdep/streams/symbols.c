@@ -66,7 +66,7 @@ int stream_symbol(struct stream_pcs *pcs, const struct dep_ref *ref, u64 *symbol
 	if (!pcs)
 		return 0;
 	if (*symbol >> STREAM_WORD_BITS)
-		return dep_fail(-ERANGE, "address %#llx of a reference",
+		return dep_fail(-ERANGE, "the address %#llx of a reference is above 2^47",
 				(unsigned long long)ref->addr);
 	err = number_of(pcs, ref->pc, &number);
 	*symbol |= (u64)number << STREAM_WORD_BITS;

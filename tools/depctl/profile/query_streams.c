@@ -333,8 +333,7 @@ static int failed(const struct streams_query *q, int err)
 		     q->o.path);
 		return EXIT_FAILURE;
 	case -ERANGE:
-		warn("%s: --symbol=pc: there are more than 2^20 instructions, or addresses above "
-		     "2^47", q->o.path);
+		warn("%s: --symbol=pc: %s", q->o.path, dep_error());
 		return EXIT_FAILURE;
 	default:
 		return profile_failed(&q->v, err);
