@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include <dep/verdict.h>
+
 #include "tools/depctl/daemon/client.h"
 #include "tools/depctl/depctl.h"
 #include "query.h"
@@ -39,6 +41,12 @@ static void catch_signals(void)
 
 	sigaction(SIGINT, &a, NULL);
 	sigaction(SIGTERM, &a, NULL);
+}
+
+static void release_signals(void)
+{
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
 }
 
 static uint64_t now_ns(void)
@@ -82,7 +90,7 @@ static int find_store(struct query *q, uint32_t id)
 	return status;
 }
 
-/* A number is that of a session, unless there is a directory with that name. */
+/* A number is that of a session, unless there is a file with that name. */
 static int take_path(struct query *q)
 {
 	unsigned long id;
@@ -123,8 +131,15 @@ static int print_look(struct query *q, const struct query_kind *kind,
 static int print_last(struct query *q, const struct query_kind *kind,
 		      struct dep_profile_follow *follow)
 {
+	int status = profile_select(&q->v, true) ? EXIT_FAILURE : 0;
+
 	q->running = false;
-	return profile_select(&q->v, true) ? EXIT_FAILURE : print_look(q, kind, follow);
+	if (!status)
+		status = print_look(q, kind, follow);
+	if (dep_store_verdict(q->v.store)->state != DEP_VERDICT_RECORDING)
+		return status;
+	warn("%s: the recording goes on: another recorder continues it", q->o.path);
+	return EXIT_FAILURE;
 }
 
 static int print_so_far(struct query *q, const struct query_kind *kind,
@@ -214,5 +229,7 @@ int query_live(struct query *q, const struct query_kind *kind)
 	dep_profile_follow_free(f);
 	dep_store_close(v->store);
 	v->store = NULL;
+	if (status == QUERY_COMPLETE)
+		release_signals();
 	return status;
 }
