@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # depctl query streams: rows against an implementation of its own over the printed references, a
-# list that is known to be hot, several grammars, selections, damaged stores, and one that is emptied
-# while it is read.
+# list that is known to be hot, several grammars, selections, damaged stores, and one that is
+# emptied while it is read.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 cd "$tmp" || exit 1

@@ -4,8 +4,8 @@
  *
  *	streams_check STORE SEGMENTS
  *
- * The store has a segment that cannot be read.  When the first pass reports it, the file SEGMENTS is
- * emptied.  Prints the error, or the number of references without an instruction.
+ * The store has a segment that cannot be read.  When the first pass reports it, the file SEGMENTS
+ * is emptied.  Prints the error, or the number of references without an instruction.
  */
 #include <stdio.h>
 #include <unistd.h>

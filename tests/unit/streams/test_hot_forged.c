@@ -46,7 +46,7 @@ static u64 secret(size_t at)
 
 /* ---- streams of two symbols ---- */
 
-/* The lower half of the hash with seed 0 is 0.  The factor of the product of both symbols is, too. */
+/* The lower half of the hash with seed 0 is 0: a factor of the product that is hashed is 0. */
 static void forge_stream(u64 i, u64 *symbol)
 {
 	u64 h = i << 32;
