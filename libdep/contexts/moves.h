@@ -103,14 +103,6 @@ int dep_moves_make(struct dep_store *store, const struct dep_fragments *code,
 		   struct dep_moves **out);
 void dep_moves_free(struct dep_moves *m);
 
-/**
- * dep_moves_entries() - find the entries of functions by a pass over the whole store
- * @leaves: as in struct dep_contexts_at_options; may be NULL
- */
-int dep_moves_entries(struct dep_moves *m, unsigned int jobs,
-		      bool (*leaves)(void *arg, uint32_t process, uint64_t from, uint64_t to),
-		      void *arg);
-
 /** dep_moves_find() - index of the first fragment of @fragment's program at @pc; -1: none */
 s64 dep_moves_find(const struct dep_moves *m, u32 fragment, u64 pc);
 
@@ -123,5 +115,15 @@ s64 dep_moves_at(const struct dep_moves *m, u32 process, u64 pc);
  */
 void dep_moves_between(const struct dep_moves *m, u32 fragment, u32 from, u32 to,
 		       struct dep_move *move, struct dep_align *align, u32 *refs);
+
+/* ---- entries.c ---- */
+
+/**
+ * dep_moves_entries() - find the entries of functions by a pass over the whole store
+ * @leaves: as in struct dep_contexts_at_options; may be NULL
+ */
+int dep_moves_entries(struct dep_moves *m, unsigned int jobs,
+		      bool (*leaves)(void *arg, uint32_t process, uint64_t from, uint64_t to),
+		      void *arg);
 
 #endif

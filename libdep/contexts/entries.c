@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Which fragments begin functions: the targets of calls.
+ *
+ * Those of direct calls are in the code.  Those of indirect ones are found by a pass over the store.
+ *
+ * Tried: to find them while the stacks are followed, and begin again if a place turns out to be an
+ * entry that was taken for another one.  Two of four programs call such a function, to which they
+ * jumped before, for the first time in their last quarter; so they took longer than with two passes.
+ */
+#include <stdlib.h>
+
+#include "dep/fold.h"
+#include "moves.h"
+
+/* Branches that were seen last: most go again where they went before. */
+#define SEEN	4096u
+
+struct entries {
+	struct dep_moves *m;
+	u8 *entry;		/* by first fragment of each pc */
+	u8 *leads;		/* by number of an exit: its target is an entry */
+	u32 nsequences;		/* sequences with lower numbers have been seen */
+	struct { u32 exit, next; } seen[SEEN];
+};
+
+static void free_entries(struct entries *e)
+{
+	free(e->entry);
+	free(e->leads);
+	free(e);
+}
+
+/* True for indirect calls, and for jumps through pointers.  add_called() has the direct calls. */
+static bool leads_to_entry(const struct dep_moves *m, u32 number)
+{
+	const struct dep_exit_move *x = m->exit + number;
+
+	if (m->code->exit[number].target)
+		return false;
+	return x->op == DEP_OP_CALL ||
+	       (x->op == DEP_OP_JUMP && x->move.flags & DEP_MOVE_POINTER);
+}
+
+static void *entries_part(void *self, const struct dep_fragments *code)
+{
+	struct dep_moves *m = self;
+	struct entries *e = calloc(1, sizeof(*e));
+	u32 i;
+
+	if (!e)
+		return NULL;
+	e->entry = calloc(code->nfragments + 1ull, 1);
+	e->leads = calloc(code->nexits, 1);
+	if (!e->entry || !e->leads) {
+		free_entries(e);
+		return NULL;
+	}
+	e->m = m;
+	e->nsequences = 1;
+	for (i = 1; i < code->nexits; i++)
+		e->leads[i] = leads_to_entry(m, i);
+	return e;
+}
+
+static void add_entry(struct entries *e, const struct dep_exit_move *x, u64 pc)
+{
+	s64 n = dep_moves_find(e->m, x->fragment, pc);
+
+	/* A call of the next instruction reads its own address. */
+	if (n >= 0 && (x->op != DEP_OP_CALL || pc != x->next))
+		e->entry[n] = 1;
+}
+
+/* The thread went on from exit @exit[0] to the fragment of @exit[1]. */
+static inline void went_on(struct entries *e, const u32 *exit)
+{
+	const struct dep_fragments *code = e->m->code;
+	u32 at;
+
+	if (!e->leads[exit[0]])
+		return;
+	at = (exit[0] * 61u ^ exit[1] * 7u) % SEEN;
+	if (e->seen[at].exit == exit[0] && e->seen[at].next == exit[1])
+		return;
+	e->seen[at].exit = exit[0];
+	e->seen[at].next = exit[1];
+	add_entry(e, e->m->exit + exit[0], code->fragment[code->exit[exit[1]].fragment].pc);
+}
+
+static int entries_sequences(void *part, const u32 *exit, size_t n, u64 next_pc,
+			     const u32 *sequence)
+{
+	struct entries *e = part;
+	size_t i = 0, end, group;
+
+	for (group = 0; group < n / DEP_FOLD_SEQUENCE; group++) {
+		end = i + DEP_FOLD_SEQUENCE;
+		if (sequence[group] && sequence[group] < e->nsequences)
+			i = end - 1;	/* the rest of it was seen when it got its number */
+		else if (sequence[group])
+			e->nsequences++;
+		for (; i < end && i + 1 < n; i++)
+			went_on(e, exit + i);
+	}
+	for (; i + 1 < n; i++)
+		went_on(e, exit + i);
+	/* A fragment without code is at address 0; @next_pc is 0 if it is not known. */
+	if (e->leads[exit[n - 1]] && next_pc)
+		add_entry(e, e->m->exit + exit[n - 1], next_pc);
+	return 0;
+}
+
+static int entries_forget(void *part)
+{
+	struct entries *e = part;
+
+	e->nsequences = 1;
+	return 0;
+}
+
+static int entries_join(void *self, void *part)
+{
+	struct dep_moves *m = self;
+	struct entries *e = part;
+	u32 i;
+
+	for (i = 0; i < m->code->nfragments; i++)
+		m->entry[i] |= e->entry[i];
+	free_entries(e);
+	return 0;
+}
+
+static int no_segment(void *part, const struct dep_fold_segment *seg)
+{
+	(void)part;
+	(void)seg;
+	return 0;
+}
+
+static int no_event(void *part, const struct dep_event *event)
+{
+	(void)part;
+	(void)event;
+	return 0;
+}
+
+static int no_gap(void *part, const struct dep_thread *thread)
+{
+	(void)part;
+	(void)thread;
+	return 0;
+}
+
+/* Mark the steps that jump to entries. */
+static void mark_steps(struct dep_moves *m, u32 fragment)
+{
+	const struct dep_code_fragment *f = m->code->fragment + fragment;
+	const struct dep_branch_step *step;
+	u32 k;
+	s64 n;
+
+	for (k = f->first_step; k < f->first_step + f->nsteps; k++) {
+		step = m->code->step + k;
+		if (step->branch != DEP_BRANCH_JUMP && step->branch != DEP_BRANCH_COND)
+			continue;
+		n = dep_moves_find(m, fragment, step->target);
+		if (n >= 0 && m->entry[n])
+			m->step[k].flags |= DEP_MOVE_ENTRY;
+	}
+}
+
+/* Mark an exit that reaches an entry by a direct jump. */
+static void mark_exit(struct dep_moves *m, u32 number)
+{
+	const struct dep_code_exit *x = m->code->exit + number;
+	u32 first = m->code->fragment[x->fragment].first_step, k;
+	const struct dep_branch_step *step = m->code->step + first;
+	const struct dep_move *move = m->step + first;
+	struct dep_exit_move *to = m->exit + number;
+
+	for (k = 0; k < x->nsteps; k++) {
+		if (!(move[k].flags & DEP_MOVE_ENTRY))
+			continue;
+		if (k + 1u == x->nsteps && (step[k].branch == DEP_BRANCH_JUMP || x->taken))
+			to->op = DEP_OP_TAIL;
+		else if (k + 1u < x->nsteps && step[k].branch == DEP_BRANCH_JUMP)
+			to->op = DEP_OP_STEPS;
+		if (to->op == DEP_OP_STEPS)
+			break;
+	}
+}
+
+static void mark_jumps(struct dep_moves *m)
+{
+	u32 i;
+	s64 n;
+
+	for (i = 0; i < m->code->nfragments; i++) {
+		n = dep_moves_find(m, i, m->code->fragment[i].pc);
+		m->entry[i] = m->entry[n >= 0 ? (u32)n : i];
+	}
+	for (i = 0; i < m->code->nfragments; i++)
+		mark_steps(m, i);
+	for (i = 1; i < m->code->nexits; i++)
+		mark_exit(m, i);
+}
+
+/* Targets of direct calls, except calls of the next instruction. */
+static void add_called(struct dep_moves *m, u32 fragment)
+{
+	const struct dep_code_fragment *f = m->code->fragment + fragment;
+	const struct dep_branch_step *step = m->code->step + f->first_step;
+	u32 k;
+	s64 n;
+
+	for (k = 0; k < f->nsteps; k++) {
+		if (step[k].branch != DEP_BRANCH_CALL || step[k].target == step[k].next)
+			continue;
+		n = dep_moves_find(m, fragment, step[k].target);
+		if (n >= 0)
+			m->entry[n] = 1;
+	}
+}
+
+static bool fits(u32 n)
+{
+	return n <= UINT8_MAX;
+}
+
+static void make_brief(struct dep_moves *m)
+{
+	const struct dep_exit_move *x = m->exit;
+	u32 i;
+
+	for (i = 0; i < m->code->nexits; i++, x++)
+		m->brief[i] = (struct dep_exit_brief){
+			.by = x->move.by, .insns = (u8)x->insns, .refs = (u8)x->refs,
+			.branches = (u8)x->branches,
+			.plain = x->op == DEP_OP_PLAIN && fits(x->insns) && fits(x->refs) &&
+				 fits(x->branches),
+		};
+	/* Number 0 is no exit. */
+	for (i = 1; i < m->code->nexits; i++)
+		m->start[i] = m->code->fragment[m->code->exit[i].fragment].pc;
+}
+
+/* Direct jumps to functions by the caller's word.  A fragment can go on there. */
+static void add_left_to(struct dep_moves *m, u32 fragment,
+			bool (*leaves)(void *arg, u32 process, u64 from, u64 to), void *arg)
+{
+	const struct dep_code_fragment *f = m->code->fragment + fragment;
+	const struct dep_branch_step *step = m->code->step + f->first_step;
+	u32 k;
+	s64 n;
+
+	for (k = 0; k < f->nsteps; k++) {
+		if (step[k].branch != DEP_BRANCH_JUMP)
+			continue;
+		n = dep_moves_find(m, fragment, step[k].target);
+		if ((n >= 0 && m->entry[n]) ||
+		    !leaves(arg, f->process, step[k].pc, step[k].target))
+			continue;
+		m->step[f->first_step + k].flags |= DEP_MOVE_ENTRY;
+		if (n >= 0)
+			m->entry[n] = 1;
+	}
+}
+
+int dep_moves_entries(struct dep_moves *m, unsigned int jobs,
+		      bool (*leaves)(void *arg, u32 process, u64 from, u64 to), void *arg)
+{
+	static const struct dep_fold fold = {
+		.name = "entries", .part = entries_part, .segment = no_segment,
+		.sequences = entries_sequences, .forget = entries_forget, .event = no_event,
+		.gap = no_gap, .join = entries_join,
+	};
+	const struct dep_fold_options options = { .jobs = jobs };
+	const struct dep_fold *folds[] = { &fold };
+	void *selves[] = { m };
+	u32 i;
+	int err;
+
+	for (i = 0; i < m->code->nfragments; i++)
+		add_called(m, i);
+	for (i = 0; leaves && i < m->code->nfragments; i++)
+		add_left_to(m, i, leaves, arg);
+	err = dep_fold_run(m->store, m->code, folds, selves, 1, &options, NULL);
+	if (err)
+		return err;
+	mark_jumps(m);
+	make_brief(m);
+	return 0;
+}
