@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Calls, returns and jumps in the general case.  fold.c has the common case of a call and of a
- * return with a known stack pointer.
+ * Calls, returns and jumps in the general case.  hot.c has the common cases.
  *
  * That a return goes to the return address of the last frame does not prove that it is that
  * frame's: a landing pad of an exception can be directly behind a call.
@@ -78,9 +77,9 @@ static int enter_tail(struct dep_walk *w, const struct dep_branch_at *b)
 	struct dep_activation *top = dep_top(w);
 	u32 ctx;
 
-	if (w->tree.node[w->ctx].pc == b->to)
-		return 0;
 	ctx = dep_context_tail(w, b);
+	if (ctx == w->ctx)
+		return 0;
 	if (ctx == DEP_NO_NODE || dep_count_flush(w))
 		return -ENOMEM;
 	top->ctx = ctx;

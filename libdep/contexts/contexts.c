@@ -35,7 +35,7 @@ int dep_contexts_run(struct dep_walk *w, const struct dep_contexts_options *o,
 	void *selves[] = { w };
 	int err;
 
-	w->cache = calloc(DEP_STEPS_TO, sizeof(*w->cache));
+	w->cache = dep_steps_to_new();
 	w->max_frames = memory / FRAMES_PART / sizeof(struct dep_activation);
 	w->tree.times = o->times;
 	err = o->per_ns ? dep_divide(&w->tree.division, w->store, &o->fold, o->per_ns) : 0;
@@ -48,6 +48,8 @@ int dep_contexts_run(struct dep_walk *w, const struct dep_contexts_options *o,
 	if (!err)
 		err = dep_moves_entries(moves, o->fold.jobs, w->leaves, w->leaves_arg);
 	w->moves = moves;
+	if (!err)
+		dep_moves_make_hot(moves);
 	if (!err)
 		err = dep_fold_run(w->store, w->code, folds, selves, 1, &o->fold, loss);
 	dep_moves_free(moves);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Contexts of calls and jumps, and counts of what runs in them. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "walk.h"
@@ -24,31 +25,33 @@ u32 dep_context_new(struct dep_walk *w, u32 parent, u8 kind, u64 site, s64 site_
 	return dep_tree_child(&w->tree, &key);
 }
 
-/* Generations are in the upper bits of a transition's key; 0 is that of an empty cache. */
-#define GENERATION	8u
-_Static_assert(DEP_CONTEXT_KINDS <= GENERATION, "a kind needs the bits below a generation");
+struct dep_step_to *dep_steps_to_new(void)
+{
+	struct dep_step_to *all = aligned_alloc(64, DEP_STEPS_TO * sizeof(*all));
+
+	if (all)
+		memset(all, 0, DEP_STEPS_TO * sizeof(*all));
+	return all;
+}
 
 void dep_count_forget(struct dep_walk *w)
 {
-	w->generation += GENERATION;
+	w->generation += DEP_GENERATION;
 	if (w->generation)
 		return;
 	memset(w->cache, 0, DEP_STEPS_TO * sizeof(*w->cache));
-	w->generation = GENERATION;
+	w->generation = DEP_GENERATION;
 }
 
-static struct dep_step_to *cached(struct dep_walk *w, u32 kind, u32 step, u64 pc)
+static struct dep_step_to *cached(struct dep_walk *w, u32 kind, const struct dep_branch_at *b)
 {
-	u32 h = (w->ctx * 0x9e3779b1u ^ step * 0x85ebca6bu ^ (u32)pc) + kind;
-
-	return w->cache + ((h ^ h >> 15) & (DEP_STEPS_TO - 1));
+	return dep_step_to(w, w->ctx, kind, b->step_number, b->to);
 }
 
 static bool is_cached(const struct dep_walk *w, const struct dep_step_to *c, u32 kind,
 		      const struct dep_branch_at *b)
 {
-	return c->from == w->ctx && c->exit == b->step_number && c->pc == b->to &&
-	       c->key == (w->generation | kind);
+	return dep_is_step_to(w, c, w->ctx, kind, b->step_number, b->to);
 }
 
 /* Fill in a transition to @c->to.  Not if the tree is full: each of these calls is counted. */
@@ -64,7 +67,7 @@ static u32 cache(const struct dep_walk *w, struct dep_step_to *c, u32 kind,
 
 u32 dep_context_of(struct dep_walk *w, u8 kind, const struct dep_branch_at *b)
 {
-	struct dep_step_to *c = cached(w, kind, b->step_number, b->to);
+	struct dep_step_to *c = cached(w, kind, b);
 
 	w->tree.refused = false;
 	if (is_cached(w, c, kind, b))
@@ -95,7 +98,7 @@ static u32 tail_parent(const struct dep_walk *w, u64 pc, bool *found)
 
 u32 dep_context_tail(struct dep_walk *w, const struct dep_branch_at *b)
 {
-	struct dep_step_to *c = cached(w, DEP_CONTEXT_TAIL, b->step_number, b->to);
+	struct dep_step_to *c = cached(w, DEP_CONTEXT_TAIL, b);
 	u32 parent;
 	bool found;
 

@@ -223,28 +223,6 @@ static void add_called(struct dep_moves *m, u32 fragment)
 	}
 }
 
-static bool fits(u32 n)
-{
-	return n <= UINT8_MAX;
-}
-
-static void make_brief(struct dep_moves *m)
-{
-	const struct dep_exit_move *x = m->exit;
-	u32 i;
-
-	for (i = 0; i < m->code->nexits; i++, x++)
-		m->brief[i] = (struct dep_exit_brief){
-			.by = x->move.by, .insns = (u8)x->insns, .refs = (u8)x->refs,
-			.branches = (u8)x->branches,
-			.plain = x->op == DEP_OP_PLAIN && fits(x->insns) && fits(x->refs) &&
-				 fits(x->branches),
-		};
-	/* Number 0 is no exit. */
-	for (i = 1; i < m->code->nexits; i++)
-		m->start[i] = m->code->fragment[m->code->exit[i].fragment].pc;
-}
-
 /* Direct jumps to functions by the caller's word.  A fragment can go on there. */
 static void add_left_to(struct dep_moves *m, u32 fragment,
 			bool (*leaves)(void *arg, u32 process, u64 from, u64 to), void *arg)
@@ -289,6 +267,5 @@ int dep_moves_entries(struct dep_moves *m, unsigned int jobs,
 	if (err)
 		return err;
 	mark_jumps(m);
-	make_brief(m);
 	return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The fold: its callbacks, and the loop over the exits of records. */
+/* The fold: its callbacks, and records in the general case. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -199,25 +199,7 @@ static int run_exit_general(struct dep_walk *w, u32 number, u32 from, u64 pc, s6
 	return run_steps(w, &g);
 }
 
-/* A return to the last frame, as nearly all are. */
-static inline bool return_matches(struct dep_walk *w, const struct dep_exit_move *x, u64 pc)
-{
-	struct dep_strand *s = w->at;
-	const struct dep_activation *top = s->frame + s->n - 1;
-
-	if (pc != top->ret || top->seg || top->slot != w->rsp || w->state != DEP_KNOWN || s->n < 3)
-		return false;
-	if (w->insns && dep_count_flush(w))
-		return false;
-	s->n--;
-	w->nframes_all--;
-	w->anew = false;
-	w->ctx = top[-1].ctx;
-	w->rsp += 8 + x->move.pops;
-	return true;
-}
-
-/* Whatever is not DEP_OP_PLAIN; @pc is followed by the record of @fragment, or -1. */
+/* Whatever dep_hot_run() stops at; @pc is followed by the record of @fragment, or -1. */
 static int run_exit(struct dep_walk *w, u32 number, u64 pc, s64 fragment)
 {
 	const struct dep_exit_move *x = w->moves->exit + number;
@@ -241,7 +223,7 @@ static int run_exit(struct dep_walk *w, u32 number, u64 pc, s64 fragment)
 	case DEP_OP_CALL:
 		return dep_branch_call(w, &b);
 	case DEP_OP_RETURN:
-		return return_matches(w, x, pc) ? 0 : dep_branch_return(w, &b);
+		return dep_branch_return(w, &b);
 	case DEP_OP_JUMP:
 		return dep_branch_jump(w, &b);
 	case DEP_OP_TAIL:
@@ -249,29 +231,6 @@ static int run_exit(struct dep_walk *w, u32 number, u64 pc, s64 fragment)
 	default:
 		return 0;
 	}
-}
-
-/* Run records whose exits change rsp by constants; return the number of the first other one. */
-static size_t run_plain(struct dep_walk *w, const u32 *exit, size_t i, size_t n)
-{
-	const struct dep_exit_brief *all = w->moves->brief, *x;
-	u64 insns = w->insns, refs = w->refs, rsp = w->rsp;
-	u32 branches = w->branches;
-
-	for (; i < n; i++) {
-		x = all + exit[i];
-		if (!x->plain)
-			break;
-		insns += x->insns;
-		refs += x->refs;
-		rsp += (u64)(s64)x->by;
-		branches += x->branches;
-	}
-	w->insns = insns;
-	w->refs = refs;
-	w->rsp = rsp;
-	w->branches = branches;
-	return i;
 }
 
 /* Where the thread goes on behind exit @i: the pc, and the fragment of the record or -1. */
@@ -282,7 +241,7 @@ static u64 goes_on(const struct dep_walk *w, const u32 *exit, size_t i, size_t n
 
 	if (i + 1 < n) {
 		*fragment = all[exit[i + 1]].fragment;
-		return w->moves->start[exit[i + 1]];
+		return w->moves->hot[exit[i + 1]].start;
 	}
 	*fragment = next_pc ? dep_moves_find(w->moves, all[exit[i]].fragment, next_pc) : -1;
 	return next_pc;
@@ -310,7 +269,7 @@ static int take_exits(void *part, const u32 *exit, size_t n, uint64_t next_pc)
 		err = run_exit_general(w, exit[i++], 0, pc, next);
 	}
 	while (!err) {
-		i = run_plain(w, exit, i, n);
+		i = dep_hot_run(w, exit, i, n);
 		if (i == n)
 			break;
 		pc = goes_on(w, exit, i, n, next_pc, &next);

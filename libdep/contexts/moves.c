@@ -249,12 +249,11 @@ int dep_moves_make(struct dep_store *store, const struct dep_fragments *code,
 	m->store = store;
 	m->code = code;
 	m->exit = calloc(code->nexits + 1ull, sizeof(*m->exit));
-	m->brief = calloc(code->nexits + 1ull, sizeof(*m->brief));
-	m->start = calloc(code->nexits + 1ull, sizeof(*m->start));
+	m->hot = calloc(code->nexits + 1ull, sizeof(*m->hot));
 	m->step = calloc(code->nsteps + 1ull, sizeof(*m->step));
 	m->entry = calloc(code->nfragments + 1ull, 1);
 	m->family = calloc(code->nfragments + 1ull, sizeof(*m->family));
-	if (!m->exit || !m->brief || !m->start || !m->step || !m->entry || !m->family)
+	if (!m->exit || !m->hot || !m->step || !m->entry || !m->family)
 		goto fail;
 	err = make_map(m);
 	for (i = 0; i < code->nfragments && !err; i++)
@@ -273,8 +272,7 @@ void dep_moves_free(struct dep_moves *m)
 	if (!m)
 		return;
 	free(m->exit);
-	free(m->brief);
-	free(m->start);
+	free(m->hot);
 	free(m->step);
 	free(m->entry);
 	free(m->family);

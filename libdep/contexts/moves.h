@@ -72,23 +72,36 @@ struct dep_exit_move {
 	u64 next;		/* a call's return address */
 };
 
+enum dep_hot_op {
+	DEP_HOT_PLAIN,		/* only add */
+	DEP_HOT_CALL,
+	DEP_HOT_RETURN,
+	DEP_HOT_JUMP,		/* indirect */
+	DEP_HOT_TAIL,		/* indirect through a pointer, or direct to an entry */
+	DEP_HOT_OTHER,		/* whatever is rare, or has a number that does not fit */
+};
+
 /**
- * struct dep_exit_brief - what the hot loop needs of an exit: the same as struct dep_exit_move
- * @plain: false if there is more to do than to add, or if a number does not fit
+ * struct dep_exit_hot - what the hot loop needs of an exit: a part of struct dep_exit_move
+ * @by: change of rsp; with DEP_HOT_OTHER, all numbers up to @step are 0
+ * @op: enum dep_hot_op
+ * @step: of a return, what it adds to rsp
+ * @start: address of the exit's fragment
  *
  * It is small, so that those of all exits stay in the cache.
  */
-struct dep_exit_brief {
+struct dep_exit_hot {
 	s32 by;
-	u8 insns, refs, branches, plain;
+	u8 insns, refs, branches, op;
+	u32 step, fragment;
+	u64 next, start;
 };
 
 struct dep_moves {
 	struct dep_store *store;
 	const struct dep_fragments *code;
 	struct dep_exit_move *exit;	/* code->nexits */
-	struct dep_exit_brief *brief;	/* the same */
-	u64 *start;			/* the same: address of the exit's fragment */
+	struct dep_exit_hot *hot;	/* the same */
 	struct dep_move *step;		/* code->nsteps: up to the branch of each step */
 	u8 *entry;			/* code->nfragments: begins a function */
 	u32 *family;			/* code->nfragments: first process that forked into this */
@@ -115,6 +128,11 @@ s64 dep_moves_at(const struct dep_moves *m, u32 process, u64 pc);
  */
 void dep_moves_between(const struct dep_moves *m, u32 fragment, u32 from, u32 to,
 		       struct dep_move *move, struct dep_align *align, u32 *refs);
+
+/* ---- hot.c ---- */
+
+/** dep_moves_make_hot() - fill in @hot, once entries are known */
+void dep_moves_make_hot(struct dep_moves *m);
 
 /* ---- entries.c ---- */
 

@@ -69,6 +69,10 @@ struct dep_learned {
 	size_t n, room;
 };
 
+/* Generations are in the upper bits of a transition's key; 0 is that of an empty cache. */
+#define DEP_GENERATION	8u
+_Static_assert(DEP_CONTEXT_KINDS <= DEP_GENERATION, "a kind needs the bits below a generation");
+
 /*
  * A transition that was made before; a cache.
  * @key: enum dep_context_kind, and dep_walk.generation
@@ -77,6 +81,7 @@ struct dep_step_to {
 	u32 from, to;
 	u64 pc;
 	u32 exit, key;
+	u64 pad;		/* half a cache line */
 };
 
 #define DEP_STEPS_TO	32768u	/* power of 2 */
@@ -249,6 +254,25 @@ static inline int dep_count_enter(struct dep_walk *w, u32 ctx)
 	return 0;
 }
 
+/** dep_steps_to_new() - an empty cache; NULL: no memory */
+struct dep_step_to *dep_steps_to_new(void);
+
+/** dep_step_to() - where the cache has a transition to @pc at step number @step, if it has it */
+static inline struct dep_step_to *dep_step_to(const struct dep_walk *w, u32 from, u32 kind,
+					      u32 step, u64 pc)
+{
+	u32 h = (from * 0x9e3779b1u ^ step * 0x85ebca6bu ^ (u32)pc) + kind;
+
+	return w->cache + ((h ^ h >> 15) & (DEP_STEPS_TO - 1));
+}
+
+static inline bool dep_is_step_to(const struct dep_walk *w, const struct dep_step_to *c, u32 from,
+				  u32 kind, u32 step, u64 pc)
+{
+	return c->from == from && c->exit == step && c->pc == pc &&
+	       c->key == (w->generation | kind);
+}
+
 /** dep_count_forget() - another thread begins: forget which transitions were made */
 void dep_count_forget(struct dep_walk *w);
 /** dep_context_of() - the context of a call or jump to another function from that at work */
@@ -372,6 +396,11 @@ void dep_at_end(struct dep_walk *w, bool follows);
 int dep_contexts_run(struct dep_walk *w, const struct dep_contexts_options *o,
 		     struct dep_fold_loss *loss);
 void dep_contexts_end(struct dep_walk *w);
+
+/* ---- hot.c ---- */
+
+/** dep_hot_run() - run exits @i and on of @n; return the index of the first one that is not common */
+size_t dep_hot_run(struct dep_walk *w, const u32 *exit, size_t i, size_t n);
 
 /* ---- fold.c ---- */
 
