@@ -54,10 +54,23 @@ static bool is_cached(const struct dep_walk *w, const struct dep_step_to *c, u32
 	return dep_is_step_to(w, c, w->ctx, kind, b->step_number, b->to);
 }
 
+static bool is_call(u8 branch)
+{
+	return branch == DEP_BRANCH_CALL || branch == DEP_BRANCH_CALL_INDIRECT;
+}
+
 /* Fill in a transition to @c->to.  Not if the tree is full: each of these calls is counted. */
 static u32 cache(const struct dep_walk *w, struct dep_step_to *c, u32 kind,
 		 const struct dep_branch_at *b)
 {
+	struct dep_node_now *now = w->tree.now + w->ctx;
+	u32 fragment = (u32)b->to_fragment;
+
+	/* The hot loop finds calls at calls, and tail calls at jumps. */
+	if (now->used && !w->tree.refused && b->to_fragment >= 0 && c->to != DEP_NO_NODE &&
+	    (kind == DEP_CONTEXT_CALL) == is_call(b->step->branch))
+		now->next[dep_tree_next(b->step_number, fragment)] =
+			(struct dep_node_next){ b->step_number, fragment, c->to };
 	c->key = w->tree.refused ? 0 : w->generation | kind;
 	c->from = w->ctx;
 	c->exit = b->step_number;

@@ -14,9 +14,12 @@ static bool fits(u32 n)
 	return n <= UINT8_MAX;
 }
 
+_Static_assert((u64)DEP_FOLD_BATCH * UINT8_MAX < 1u << DEP_HOT_BITS, "dep_exit_hot.add");
+
 static u8 op_of(const struct dep_exit_move *x)
 {
-	if (x->move.how != DEP_RSP_ADD || x->move.flags & DEP_MOVE_FRAMES)
+	if (x->move.how != DEP_RSP_ADD || x->move.flags & DEP_MOVE_FRAMES ||
+	    !fits(x->insns) || !fits(x->refs) || !fits(x->branches))
 		return DEP_HOT_OTHER;
 	switch (x->op) {
 	case DEP_OP_PLAIN:
@@ -34,44 +37,74 @@ static u8 op_of(const struct dep_exit_move *x)
 	}
 }
 
+static void make_hot(const struct dep_moves *m, const struct dep_exit_move *x,
+		     struct dep_exit_hot *to)
+{
+	u64 next;
+
+	to->start = m->code->fragment[x->fragment].pc;
+	to->fragment = x->fragment;
+	to->entry = m->entry[x->fragment];
+	to->op = op_of(x);
+	next = x->next - to->start;
+	to->next = (s32)next;
+	if (to->op == DEP_HOT_CALL && next != (u64)to->next)
+		to->op = DEP_HOT_OTHER;
+	if (to->op == DEP_HOT_OTHER)
+		return;
+	to->add = x->insns | (u64)x->refs << DEP_HOT_BITS | (u64)x->branches << 2 * DEP_HOT_BITS;
+	to->by = x->move.by;
+	to->step = to->op == DEP_HOT_RETURN ? 8u + x->move.pops : x->step;
+}
+
 void dep_moves_make_hot(struct dep_moves *m)
 {
-	const struct dep_exit_move *x;
-	struct dep_exit_hot *to;
 	u32 i;
 
 	/* Number 0 is no exit. */
-	for (i = 1; i < m->code->nexits; i++) {
-		x = m->exit + i;
-		to = m->hot + i;
-		*to = (struct dep_exit_hot){
-			.op = DEP_HOT_OTHER, .fragment = x->fragment, .next = x->next,
-			.start = m->code->fragment[x->fragment].pc, .step = x->step,
-		};
-		if (!fits(x->insns) || !fits(x->refs) || !fits(x->branches))
-			continue;
-		to->op = op_of(x);
-		if (to->op == DEP_HOT_OTHER)
-			continue;
-		to->by = x->move.by;
-		to->insns = (u8)x->insns;
-		to->refs = (u8)x->refs;
-		to->branches = (u8)x->branches;
-		if (to->op == DEP_HOT_RETURN)
-			to->step = 8 + x->move.pops;
-	}
+	for (i = 1; i < m->code->nexits; i++)
+		make_hot(m, m->exit + i, m->hot + i);
 }
 
 /* ---- the loop ---- */
 
-/* dep_walk, as far as the loop changes it.  @top is the last frame, @end: no frame fits there */
+/*
+ * dep_walk, as far as the loop changes it.
+ * @sum: of dep_exit_hot.add; what is not counted yet
+ * @now: the context at work
+ * @top: the last frame; @end: no frame fits there
+ */
 struct hot {
-	u64 rsp, insns, refs;
-	u32 branches, ctx;
+	u64 rsp, sum;
+	struct dep_node_now *now;
 	struct dep_activation *top, *end;
 };
 
-static void begin(const struct dep_walk *w, struct hot *h)
+static u32 insns_of(u64 sum)
+{
+	return (u32)sum & ((1u << DEP_HOT_BITS) - 1);
+}
+
+static u32 refs_of(u64 sum)
+{
+	return insns_of(sum >> DEP_HOT_BITS);
+}
+
+static u32 branches_of(u64 sum)
+{
+	return (u32)(sum >> 2 * DEP_HOT_BITS);
+}
+
+static inline void count(struct dep_walk *w, struct hot *h)
+{
+	h->now->insns += insns_of(h->sum);
+	h->now->refs += refs_of(h->sum);
+	w->branches += branches_of(h->sum);
+	h->sum = 0;
+}
+
+/* Return: false if only exits without branches are common now. */
+static bool begin(struct dep_walk *w, struct hot *h)
 {
 	size_t room = w->at->room - w->at->n;
 
@@ -80,12 +113,16 @@ static void begin(const struct dep_walk *w, struct hot *h)
 	else if (w->max_frames - w->nframes_all < room)
 		room = w->max_frames - w->nframes_all;
 	h->rsp = w->rsp;
-	h->insns = w->insns;
-	h->refs = w->refs;
-	h->branches = w->branches;
-	h->ctx = w->ctx;
+	h->sum = 0;
+	h->now = w->tree.now + w->ctx;
 	h->top = dep_top(w);
 	h->end = h->top + room;
+	if (w->state != DEP_KNOWN || w->anew || w->watch || !h->now->ready)
+		return false;
+	h->now->insns += w->insns;
+	h->now->refs += w->refs;
+	w->insns = w->refs = 0;
+	return true;
 }
 
 static void end(struct dep_walk *w, const struct hot *h)
@@ -95,139 +132,136 @@ static void end(struct dep_walk *w, const struct hot *h)
 	w->nframes_all += n - w->at->n;
 	w->at->n = n;
 	w->rsp = h->rsp;
-	w->insns = h->insns;
-	w->refs = h->refs;
-	w->branches = h->branches;
-	w->ctx = h->ctx;
+	w->insns += insns_of(h->sum);
+	w->refs += refs_of(h->sum);
+	w->branches += branches_of(h->sum);
+	w->ctx = (u32)(h->now - w->tree.now);
 }
 
-/* Context @ctx in the tree, if the thread has used it before; otherwise NULL. */
-static inline struct dep_node_now *used(const struct dep_walk *w, u32 ctx)
+/* The context of a transition that was made before; 0: it is not known. */
+static inline u32 find(const struct dep_walk *w, struct hot *h, u32 kind, u32 step,
+		       const struct dep_exit_hot *to)
 {
-	struct dep_node_now *now = w->tree.now + ctx;
+	struct dep_node_next *next = h->now->next + dep_tree_next(step, to->fragment);
+	const struct dep_step_to *c;
+	u32 from;
 
-	return now->used && now->timed >= w->tree.by_segment ? now : NULL;
-}
-
-static inline bool flush(const struct dep_walk *w, struct hot *h)
-{
-	struct dep_node_now *now = used(w, h->ctx);
-
-	if (!now)
-		return false;
-	now->insns += h->insns;
-	now->refs += h->refs;
-	h->insns = h->refs = 0;
-	return true;
-}
-
-/* The context of a transition that was made before, with its entry counted; 0: look for it. */
-static inline u32 go_to(const struct dep_walk *w, struct hot *h, u32 kind, u32 step, u64 pc)
-{
-	const struct dep_step_to *c = dep_step_to(w, h->ctx, kind, step, pc);
-	struct dep_node_now *now;
-
-	if (!dep_is_step_to(w, c, h->ctx, kind, step, pc))
+	if (next->step == step && next->fragment == to->fragment)
+		return next->to;
+	from = (u32)(h->now - w->tree.now);
+	c = dep_step_to(w, from, kind, step, to->start);
+	if (!dep_is_step_to(w, c, from, kind, step, to->start))
 		return 0;
-	if (c->to == h->ctx && kind == DEP_CONTEXT_TAIL)
-		return c->to;
-	now = used(w, c->to);
-	if (!now || !flush(w, h))
-		return 0;
-	now->calls++;
+	*next = (struct dep_node_next){ step, to->fragment, c->to };
 	return c->to;
 }
 
-static inline bool call(const struct dep_walk *w, struct hot *h, const struct dep_exit_hot *x,
-			u64 to)
+static inline bool call(struct dep_walk *w, struct hot *h, const struct dep_exit_hot *x,
+			const struct dep_exit_hot *to)
 {
-	u64 slot = h->rsp - 8;
+	u64 slot = h->rsp - 8, ret = x->start + (u64)(s64)x->next;
+	struct dep_node_now *now;
 	u32 ctx;
 
-	if (h->top->seg || slot >= h->top->slot || h->top >= h->end || to == x->next)
+	if (h->top->seg || slot >= h->top->slot || h->top >= h->end || to->start == ret)
 		return false;
-	ctx = go_to(w, h, DEP_CONTEXT_CALL, x->step, to);
-	if (!ctx)
+	ctx = find(w, h, DEP_CONTEXT_CALL, x->step, to);
+	now = w->tree.now + ctx;
+	if (!ctx || !now->ready)
 		return false;
+	count(w, h);
+	now->calls++;
+	h->now = now;
+	h->rsp = slot;
 	h->top++;
-	h->top->ret = x->next;
+	h->top->ret = ret;
 	h->top->slot = slot;
 	h->top->frame = 0;
 	h->top->ctx = ctx;
 	h->top->seg = 0;
-	h->rsp = slot;
-	h->ctx = ctx;
 	return true;
 }
 
-static inline bool go_back(const struct dep_walk *w, struct hot *h, const struct dep_exit_hot *x,
-			   u64 to)
+static inline bool go_back(struct dep_walk *w, struct hot *h, const struct dep_exit_hot *x,
+			   const struct dep_exit_hot *to)
 {
-	if (h->top->ret != to || h->top->slot != h->rsp || h->top->seg ||
-	    h->top <= w->at->frame + 1 || !flush(w, h))
+	struct dep_node_now *now;
+
+	if (h->top->ret != to->start || h->top->slot != h->rsp || h->top->seg ||
+	    h->top <= w->at->frame + 1)
 		return false;
-	h->top--;
-	h->ctx = h->top->ctx;
+	now = w->tree.now + h->top[-1].ctx;
+	if (!now->ready)
+		return false;
+	count(w, h);
+	h->now = now;
 	h->rsp += x->step;
+	h->top--;
 	return true;
 }
 
-static inline bool jump(const struct dep_walk *w, struct hot *h, const struct dep_exit_hot *x,
+static inline bool jump(struct dep_walk *w, struct hot *h, const struct dep_exit_hot *x,
 			const struct dep_exit_hot *to)
 {
+	struct dep_node_now *now;
 	u32 ctx;
 
 	if (h->top->seg)
 		return false;
 	if (h->top->slot != h->rsp)
 		return true;
-	if (h->top <= w->at->frame + 1 ||
-	    (x->op == DEP_HOT_JUMP && !w->moves->entry[to->fragment]))
+	if (h->top <= w->at->frame + 1 || (x->op == DEP_HOT_JUMP && !to->entry))
 		return false;
-	ctx = go_to(w, h, DEP_CONTEXT_TAIL, x->step, to->start);
-	if (!ctx)
+	ctx = find(w, h, DEP_CONTEXT_TAIL, x->step, to);
+	now = w->tree.now + ctx;
+	if (now == h->now)
+		return true;
+	if (!ctx || !now->ready)
 		return false;
+	count(w, h);
+	now->calls++;
+	h->now = now;
 	h->top->ctx = ctx;
-	h->ctx = ctx;
 	return true;
+}
+
+static inline bool branch(struct dep_walk *w, struct hot *h, const struct dep_exit_hot *x,
+			  const struct dep_exit_hot *to)
+{
+	if (!to->start)
+		return false;
+	switch (x->op) {
+	case DEP_HOT_CALL:
+		return call(w, h, x, to);
+	case DEP_HOT_RETURN:
+		return go_back(w, h, x, to);
+	case DEP_HOT_JUMP:
+	case DEP_HOT_TAIL:
+		return jump(w, h, x, to);
+	default:
+		return false;
+	}
 }
 
 size_t dep_hot_run(struct dep_walk *w, const u32 *exit, size_t i, size_t n)
 {
-	const struct dep_exit_hot *all = w->moves->hot, *x, *to;
-	bool known = w->state == DEP_KNOWN && !w->anew && !w->watch, done = true;
+	const struct dep_exit_hot *all = w->moves->hot, *x;
+	const u32 *at = exit + i, *last = exit + n;
 	struct hot h;
+	bool known = begin(w, &h);
 
-	begin(w, &h);
-	for (; i < n; i++) {
-		x = all + exit[i];
-		h.insns += x->insns;
-		h.refs += x->refs;
+	for (; at < last; at++) {
+		x = all + *at;
+		h.sum += x->add;
 		h.rsp += (u64)(s64)x->by;
-		h.branches += x->branches;
 		if (x->op == DEP_HOT_PLAIN)
 			continue;
-		done = known && i + 1 < n;
-		if (!done)
+		if (!known || at + 1 == last || !branch(w, &h, x, all + at[1])) {
+			h.sum -= x->add;
+			h.rsp -= (u64)(s64)x->by;
 			break;
-		to = all + exit[i + 1];
-		if (!to->start)
-			done = false;
-		else if (x->op == DEP_HOT_CALL)
-			done = call(w, &h, x, to->start);
-		else if (x->op == DEP_HOT_RETURN)
-			done = go_back(w, &h, x, to->start);
-		else
-			done = x->op != DEP_HOT_OTHER && jump(w, &h, x, to);
-		if (!done)
-			break;
-	}
-	if (!done) {
-		h.insns -= x->insns;
-		h.refs -= x->refs;
-		h.rsp -= (u64)(s64)x->by;
-		h.branches -= x->branches;
+		}
 	}
 	end(w, &h);
-	return i;
+	return (size_t)(at - exit);
 }

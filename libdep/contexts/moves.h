@@ -81,20 +81,29 @@ enum dep_hot_op {
 	DEP_HOT_OTHER,		/* whatever is rare, or has a number that does not fit */
 };
 
+/* Numbers in dep_exit_hot.add.  Those of DEP_FOLD_BATCH exits fit in their bits. */
+#define DEP_HOT_BITS	21u
+
 /**
  * struct dep_exit_hot - what the hot loop needs of an exit: a part of struct dep_exit_move
- * @by: change of rsp; with DEP_HOT_OTHER, all numbers up to @step are 0
+ * @add: instructions, references << DEP_HOT_BITS, and branches << 2 * DEP_HOT_BITS
+ * @by: change of rsp; with DEP_HOT_OTHER it is 0, as @add is
  * @op: enum dep_hot_op
+ * @entry: the exit's fragment begins a function
  * @step: of a return, what it adds to rsp
+ * @next: distance from @start to a call's return address
  * @start: address of the exit's fragment
  *
  * It is small, so that those of all exits stay in the cache.
  */
 struct dep_exit_hot {
+	u64 add;
 	s32 by;
-	u8 insns, refs, branches, op;
+	u8 op, entry;
+	u16 pad;
 	u32 step, fragment;
-	u64 next, start;
+	s32 next, pad2;
+	u64 start;
 };
 
 struct dep_moves {

@@ -2,6 +2,7 @@
 /* The calling context tree: contexts found by their keys, and counted per thread. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "libdep/format/file/error.h"
 #include "tree.h"
@@ -30,6 +31,21 @@ static bool same(const struct dep_node *a, const struct dep_node *b)
 	       a->process == b->process && a->image == b->image && a->kind == b->kind;
 }
 
+_Static_assert(sizeof(struct dep_node_now) == 64, "a cache line");
+
+/* Room for contexts, of which the first @n are copied from @old. */
+static struct dep_node_now *now_new(const struct dep_node_now *old, u32 n, u32 room)
+{
+	struct dep_node_now *now = aligned_alloc(64, room * sizeof(*now));
+
+	if (now) {
+		memset(now + n, 0, (room - n) * sizeof(*now));
+		if (n)
+			memcpy(now, old, n * sizeof(*now));
+	}
+	return now;
+}
+
 int dep_tree_init(struct dep_tree *t, u64 memory)
 {
 	u64 limit;
@@ -40,7 +56,7 @@ int dep_tree_init(struct dep_tree *t, u64 memory)
 	t->rows_limit = memory / sizeof(struct dep_context_share) + 4096;
 	t->room = 16;
 	t->node = calloc(t->room, sizeof(*t->node));
-	t->now = calloc(t->room, sizeof(*t->now));
+	t->now = now_new(NULL, 0, t->room);
 	t->seen = t->by_segment ? calloc(t->room, sizeof(*t->seen)) : NULL;
 	t->map_mask = 63;
 	t->map = calloc(t->map_mask + 1ull, sizeof(*t->map));
@@ -98,9 +114,10 @@ static int grow(struct dep_tree *t)
 		if (!more)
 			return -ENOMEM;
 		t->node = more;
-		now = realloc(t->now, room * sizeof(*now));
+		now = now_new(t->now, t->n, room);
 		if (!now)
 			return -ENOMEM;
+		free(t->now);
 		t->now = now;
 		seen = t->by_segment ? realloc(t->seen, room * sizeof(*seen)) : NULL;
 		if (t->by_segment && !seen)
@@ -206,12 +223,11 @@ int dep_tree_list(struct dep_tree *t, u32 n)
 		if (list_add(&t->used, n))
 			return -ENOMEM;
 		now->used = 1;
+		memset(now->next, 0, sizeof(now->next));
 	}
-	if (t->by_segment && !now->timed) {
-		if (list_add(&t->timed, n))
-			return -ENOMEM;
-		now->timed = 1;
-	}
+	if (t->by_segment && !now->ready && list_add(&t->timed, n))
+		return -ENOMEM;
+	now->ready = 1;
 	return 0;
 }
 
@@ -274,7 +290,7 @@ int dep_tree_segment_end(struct dep_tree *t, u32 thread, u64 start_ns)
 	int err = 0;
 
 	for (i = 0; i < t->timed.n && !err; i++) {
-		t->now[t->timed.node[i]].timed = 0;
+		t->now[t->timed.node[i]].ready = 0;
 		err = end_node(t, t->timed.node[i], thread, start_ns);
 	}
 	t->timed.n = 0;
@@ -291,7 +307,7 @@ int dep_tree_thread_end(struct dep_tree *t, u32 thread)
 	for (i = 0; i < t->used.n; i++) {
 		node = t->node + t->used.node[i];
 		now = t->now + t->used.node[i];
-		now->used = 0;
+		now->used = now->ready = 0;
 		node->all_calls += now->calls;
 		node->all_insns += now->insns;
 		node->all_refs += now->refs;

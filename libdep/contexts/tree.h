@@ -25,15 +25,20 @@ struct dep_node {
 	u8 kind, incomplete, guess, copied;
 };
 
+#define DEP_NODE_NEXT	3u
+
 /**
  * struct dep_node_now - what the thread at hand has done in a context
- * @used: in dep_tree.used; @timed: in dep_tree.timed
+ * @next: contexts that were entered from it, by the step that did so and the fragment that it led
+ *	to; 0: none
+ * @used: in dep_tree.used, and @next is valid; @ready: also in dep_tree.timed, if that is wanted
  *
- * Each call and return changes two of these.  They are half a cache line, apart from the rest.
+ * Each call and return changes two of these.  They are one cache line each, apart from the rest.
  */
 struct dep_node_now {
 	u64 calls, insns, refs;
-	u8 used, timed;
+	struct dep_node_next { u32 step, fragment, to; } next[DEP_NODE_NEXT];
+	u8 used, ready;
 };
 
 /** struct dep_node_seen - a context's dep_node_now at the end of the previous segment */
@@ -101,9 +106,17 @@ static inline struct dep_node_now *dep_tree_use(struct dep_tree *t, u32 n)
 {
 	struct dep_node_now *now = t->now + n;
 
-	if (now->used && now->timed >= t->by_segment)
+	if (now->ready)
 		return now;
 	return dep_tree_list(t, n) ? NULL : now;
+}
+
+/** dep_tree_next() - the only place in dep_node_now.next for this transition */
+static inline u32 dep_tree_next(u32 step, u32 fragment)
+{
+	u32 h = step * 0x9e3779b1u ^ fragment * 0x85ebca6bu;
+
+	return (h >> 16) * DEP_NODE_NEXT >> 16;
 }
 
 /** dep_tree_segment_end() - make rows of times, and count for those of intervals; 0 or an error */
