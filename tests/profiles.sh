@@ -188,6 +188,13 @@ for how in mixed again; do
 			fail "another answer: $(cmp "$file" "$other")"
 	done
 done
+# With counts, contexts are found by one pass less.
+rm -f $kept
+"$DEPCTL" report profile.dep >/dev/null
+by_contexts query contexts --min=0 --json >counted
+cmp -s fresh.1 counted && pass "the same contexts with counts" ||
+	fail "other contexts with counts: $(cmp fresh.1 counted)"
+before=$(identity)
 # A part of the recording has other contexts.
 for option in --process=1 --to=24h; do
 	by_contexts query contexts --min=0 --csv $option >with

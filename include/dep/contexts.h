@@ -9,7 +9,7 @@
 #ifndef DEP_CONTEXTS_H
 #define DEP_CONTEXTS_H
 
-#include "fold.h"
+#include "profile.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -98,6 +98,11 @@ struct dep_contexts_options {
 	/* Finds the callers of threads that were attached to; NULL: these are missing. */
 	struct dep_symbols *symbols;
 	uint64_t memory;	/* bytes for the tree; 0: a default */
+	/*
+	 * Counts of the whole store.  They save the pass that finds entries of functions, and change
+	 * nothing else.  NULL: none.
+	 */
+	const struct dep_profile *counts;
 	/*
 	 * Length of an interval: make rows of struct dep_context_interval.  The first interval
 	 * begins with the recording, as in dep_intervals_make().  0: no rows.

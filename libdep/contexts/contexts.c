@@ -30,6 +30,10 @@ int dep_contexts_run(struct dep_walk *w, const struct dep_contexts_options *o,
 		     struct dep_fold_loss *loss)
 {
 	const struct dep_fold *folds[] = { &dep_contexts_fold };
+	const struct dep_moves_source from = {
+		.counts = o->counts, .jobs = o->fold.jobs, .leaves = w->leaves,
+		.arg = w->leaves_arg,
+	};
 	u64 memory = memory_of(w->store, o);
 	struct dep_moves *moves = NULL;
 	void *selves[] = { w };
@@ -46,7 +50,7 @@ int dep_contexts_run(struct dep_walk *w, const struct dep_contexts_options *o,
 		return dep_fail(-ENOMEM, "contexts");
 	err = dep_moves_make(w->store, w->code, &moves);
 	if (!err)
-		err = dep_moves_entries(moves, o->fold.jobs, w->leaves, w->leaves_arg);
+		err = dep_moves_entries(moves, &from);
 	w->moves = moves;
 	if (!err)
 		dep_moves_make_hot(moves);

@@ -2,7 +2,8 @@
 /*
  * Which fragments begin functions: the targets of calls.
  *
- * Those of direct calls are in the code.  Those of indirect ones are found by a pass over the store.
+ * Those of direct calls are in the code.  Those of indirect ones are found by a pass over the store,
+ * or in the counts of branches, if the caller has them.
  *
  * Tried: to find them while the stacks are followed, and begin again if a place turns out to be an
  * entry that was taken for another one.  Two of four programs call such a function, to which they
@@ -245,8 +246,99 @@ static void add_left_to(struct dep_moves *m, u32 fragment,
 	}
 }
 
-int dep_moves_entries(struct dep_moves *m, unsigned int jobs,
-		      bool (*leaves)(void *arg, u32 process, u64 from, u64 to), void *arg)
+/* ---- entries from counts ---- */
+
+/** struct source - a branch that may lead to an entry, or not; @next: of a call */
+struct source {
+	u64 pc, next;
+	u32 family;
+	bool leads;
+};
+
+static int compare_sources(const void *a, const void *b)
+{
+	const struct source *x = a, *y = b;
+
+	if (x->family != y->family)
+		return x->family < y->family ? -1 : 1;
+	return x->pc < y->pc ? -1 : x->pc > y->pc;
+}
+
+/* The indirect calls and jumps of all fragments.  Return: their number. */
+static size_t list_sources(const struct dep_moves *m, struct source *to)
+{
+	const struct dep_branch_step *step = m->code->step;
+	size_t n = 0;
+	u32 i, k;
+	bool call;
+
+	for (i = 0; i < m->code->nfragments; i++)
+		for (k = 0; k < m->code->fragment[i].nsteps; k++) {
+			step = m->code->step + m->code->fragment[i].first_step + k;
+			call = step->branch == DEP_BRANCH_CALL_INDIRECT;
+			if (!call && step->branch != DEP_BRANCH_JUMP_INDIRECT)
+				continue;
+			to[n++] = (struct source){
+				.pc = step->pc, .next = call ? step->next : 0,
+				.family = m->family[i],
+				.leads = call || m->step[step - m->code->step].flags &
+						 DEP_MOVE_POINTER,
+			};
+		}
+	return n;
+}
+
+/* Keep one of each.  Return: their number, or 0 if the code of one has changed in between. */
+static size_t unite_sources(struct source *source, size_t n)
+{
+	size_t i, to = 0;
+
+	qsort(source, n, sizeof(*source), compare_sources);
+	for (i = 0; i < n; i++) {
+		if (!to || compare_sources(source + to - 1, source + i))
+			source[to++] = source[i];
+		else if (source[to - 1].next != source[i].next ||
+			 source[to - 1].leads != source[i].leads)
+			return 0;
+	}
+	return to;
+}
+
+static void add_counted(struct dep_moves *m, const struct source *all, size_t nsources,
+			const struct dep_edge_count *edge)
+{
+	struct source key = { .pc = edge->from }, *found;
+	s64 n = dep_moves_at(m, edge->process, edge->to);
+
+	if (n < 0 || !edge->to)
+		return;
+	key.family = m->family[n];
+	found = bsearch(&key, all, nsources, sizeof(*all), compare_sources);
+	if (found && found->leads && edge->to != found->next)
+		m->entry[n] = 1;
+}
+
+/* Return: false if a pass is needed: there is no memory, or an address had two instructions. */
+static bool add_all_counted(struct dep_moves *m, const struct dep_profile *counts)
+{
+	struct source *source = calloc(m->code->nsteps + 1ull, sizeof(*source));
+	size_t n, all, i;
+
+	if (!source)
+		return false;
+	all = list_sources(m, source);
+	n = unite_sources(source, all);
+	for (i = 0; n && i < counts->nedges; i++)
+		if (counts->edge[i].kind == DEP_BRANCH_CALL_INDIRECT ||
+		    counts->edge[i].kind == DEP_BRANCH_JUMP_INDIRECT)
+			add_counted(m, source, n, counts->edge + i);
+	free(source);
+	return n || !all;
+}
+
+/* ---- all of it ---- */
+
+static int add_by_pass(struct dep_moves *m, unsigned int jobs)
 {
 	static const struct dep_fold fold = {
 		.name = "entries", .part = entries_part, .segment = no_segment,
@@ -256,16 +348,22 @@ int dep_moves_entries(struct dep_moves *m, unsigned int jobs,
 	const struct dep_fold_options options = { .jobs = jobs };
 	const struct dep_fold *folds[] = { &fold };
 	void *selves[] = { m };
+
+	return dep_fold_run(m->store, m->code, folds, selves, 1, &options, NULL);
+}
+
+int dep_moves_entries(struct dep_moves *m, const struct dep_moves_source *from)
+{
+	int err = 0;
 	u32 i;
-	int err;
 
 	for (i = 0; i < m->code->nfragments; i++)
 		add_called(m, i);
-	for (i = 0; leaves && i < m->code->nfragments; i++)
-		add_left_to(m, i, leaves, arg);
-	err = dep_fold_run(m->store, m->code, folds, selves, 1, &options, NULL);
-	if (err)
-		return err;
-	mark_jumps(m);
-	return 0;
+	for (i = 0; from->leaves && i < m->code->nfragments; i++)
+		add_left_to(m, i, from->leaves, from->arg);
+	if (!from->counts || !add_all_counted(m, from->counts))
+		err = add_by_pass(m, from->jobs);
+	if (!err)
+		mark_jumps(m);
+	return err;
 }

@@ -8,7 +8,7 @@
 #ifndef ADEPT_CONTEXTS_MOVES_H
 #define ADEPT_CONTEXTS_MOVES_H
 
-#include "dep/fold.h"
+#include "dep/profile.h"
 #include "libdep/abi/types.h"
 
 enum dep_rsp_change {
@@ -146,11 +146,19 @@ void dep_moves_make_hot(struct dep_moves *m);
 /* ---- entries.c ---- */
 
 /**
- * dep_moves_entries() - find the entries of functions by a pass over the whole store
+ * struct dep_moves_source - where entries come from, beside the code
+ * @counts: of the whole store; NULL: a pass over the store finds indirect calls
+ * @jobs: workers of that pass
  * @leaves: as in struct dep_contexts_at_options; may be NULL
  */
-int dep_moves_entries(struct dep_moves *m, unsigned int jobs,
-		      bool (*leaves)(void *arg, uint32_t process, uint64_t from, uint64_t to),
-		      void *arg);
+struct dep_moves_source {
+	const struct dep_profile *counts;
+	unsigned int jobs;
+	bool (*leaves)(void *arg, uint32_t process, uint64_t from, uint64_t to);
+	void *arg;
+};
+
+/** dep_moves_entries() - find the entries of functions; 0 or an error */
+int dep_moves_entries(struct dep_moves *m, const struct dep_moves_source *from);
 
 #endif

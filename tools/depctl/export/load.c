@@ -46,6 +46,8 @@ int load_profiles(struct loaded *l, const char *path, unsigned int needs, unsign
 
 	if (!ret && needs & LOAD_PROFILE)
 		ret = dep_profile_make_kept(l->store, l->code, &fold, &l->profile);
+	if (!process && !thread)
+		options.counts = l->profile;
 	if (!ret && needs & LOAD_CONTEXTS)
 		ret = dep_contexts_make_kept(l->store, l->code, &options, &l->contexts);
 	if (!ret)

@@ -84,6 +84,11 @@ static int count(struct profile_view *v)
 	return err;
 }
 
+static bool selects_all(const struct dep_fold_options *o)
+{
+	return !o->process && !o->thread && !o->from_ns && !o->to_ns && !o->select;
+}
+
 static int make(struct profile_view *v, unsigned int needs)
 {
 	struct dep_contexts_options contexts = { .fold = v->fold,
@@ -97,6 +102,8 @@ static int make(struct profile_view *v, unsigned int needs)
 		err = dep_code_make(v->store, &v->code);
 	if (!err && !(needs & VIEW_NO_COUNTS))
 		err = count(v);
+	if (selects_all(&v->fold))
+		contexts.counts = v->p;
 	if (!err && needs & VIEW_CONTEXTS)
 		err = dep_contexts_make_kept(v->store, v->code, &contexts, &v->c);
 	if (!err)
