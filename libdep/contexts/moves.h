@@ -146,7 +146,7 @@ void dep_moves_make_hot(struct dep_moves *m);
 /* ---- entries.c ---- */
 
 /**
- * struct dep_moves_source - where entries come from, beside the code
+ * struct dep_moves_source - where entries come from, besides the code
  * @counts: of the whole store; NULL: a pass over the store finds indirect calls
  * @jobs: workers of that pass
  * @leaves: as in struct dep_contexts_at_options; may be NULL

@@ -399,7 +399,7 @@ void dep_contexts_end(struct dep_walk *w);
 
 /* ---- hot.c ---- */
 
-/** dep_hot_run() - run exits @i and on of @n; return the index of the first one that is not common */
+/** dep_hot_run() - run common exits of @n, from @i on; return the index of the first other one */
 size_t dep_hot_run(struct dep_walk *w, const u32 *exit, size_t i, size_t n);
 
 /* ---- fold.c ---- */
