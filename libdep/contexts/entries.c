@@ -2,7 +2,7 @@
 /*
  * Which fragments begin functions: the targets of calls.
  *
- * Those of direct calls are in the code.  Those of indirect ones are found by a pass over the store,
+ * Those of direct calls are in the code.  Those of indirect ones are found by a pass over the store
  * or in the counts of branches, if the caller has them.
  *
  * Tried: to find them while the stacks are followed, and begin again if a place turns out to be an
