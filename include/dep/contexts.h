@@ -99,8 +99,8 @@ struct dep_contexts_options {
 	struct dep_symbols *symbols;
 	uint64_t memory;	/* bytes for the tree; 0: a default */
 	/*
-	 * Counts of the whole store.  They save the pass that finds entries of functions, and change
-	 * nothing else.  NULL: none.
+	 * Counts of the whole store.  They save the pass that finds entries of functions, and
+	 * change nothing else.  NULL: none.
 	 */
 	const struct dep_profile *counts;
 	/*

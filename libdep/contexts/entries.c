@@ -6,8 +6,8 @@
  * or in the counts of branches, if the caller has them.
  *
  * Tried: to find them while the stacks are followed, and begin again if a place turns out to be an
- * entry that was taken for another one.  Two of four programs call such a function, to which they
- * jumped before, for the first time in their last quarter; so they took longer than with two passes.
+ * entry that was taken for another one.  Two of four programs first call such a function, to which
+ * they jumped before, late in the recording, so they took longer than with two passes.
  */
 #include <stdlib.h>
 
