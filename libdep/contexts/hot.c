@@ -166,8 +166,10 @@ static inline bool call(struct dep_walk *w, struct hot *h, const struct dep_exit
 	if (h->top->seg || slot >= h->top->slot || h->top >= h->end || to->start == ret)
 		return false;
 	ctx = find(w, h, DEP_CONTEXT_CALL, x->step, to);
+	if (!ctx)
+		return false;
 	now = w->tree.now + ctx;
-	if (!ctx || !now->ready)
+	if (!now->ready)
 		return false;
 	count(w, h);
 	now->calls++;
@@ -213,10 +215,12 @@ static inline bool jump(struct dep_walk *w, struct hot *h, const struct dep_exit
 	if (h->top <= w->at->frame + 1 || (x->op == DEP_HOT_JUMP && !to->entry))
 		return false;
 	ctx = find(w, h, DEP_CONTEXT_TAIL, x->step, to);
+	if (!ctx)
+		return false;
 	now = w->tree.now + ctx;
 	if (now == h->now)
 		return true;
-	if (!ctx || !now->ready)
+	if (!now->ready)
 		return false;
 	count(w, h);
 	now->calls++;
