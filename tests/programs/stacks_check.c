@@ -579,7 +579,7 @@ static void print(const struct oracle *o, const struct dep_contexts *c, bool goo
 
 int main(int argc, char **argv)
 {
-	struct dep_contexts_options options = { .times = true };
+	struct dep_contexts_options options = { .times = true }, with_counts = { 0 };
 	struct dep_sink sink = {
 		.want = DEP_WANT_BLOCKS | DEP_WANT_CALLS | DEP_WANT_JUMPS | DEP_WANT_EVENTS,
 		.batch = batch,
@@ -607,8 +607,10 @@ int main(int argc, char **argv)
 	    dep_profile_make(o->store, code, NULL, &p))
 		die(dep_error());
 	options.per_ns = interval_of(p);
+	/* The second tree comes from the loop for common calls, with entries from the counts. */
+	with_counts.counts = p;
 	if (dep_contexts_watched(o->store, code, &options, watch, o, &c) ||
-	    dep_contexts_make(o->store, code, NULL, &plain))
+	    dep_contexts_make(o->store, code, &with_counts, &plain))
 		die(dep_error());
 	n = dep_store_segments(o->store, &segs);
 	sink.arg = o;
