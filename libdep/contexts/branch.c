@@ -120,6 +120,7 @@ int dep_branch_call(struct dep_walk *w, const struct dep_branch_at *b)
 		f.slot = w->rsp - 8;
 		/* Frames whose slot is not known are judged where rsp was set anew. */
 		while (!dep_top(w)->seg && dep_top(w)->slot <= f.slot) {
+			dep_strand_ended(w, w->at, w->at->n - 1, w->at->n);
 			w->at->n--;
 			w->nframes_all--;
 		}
@@ -148,6 +149,7 @@ int dep_branch_call(struct dep_walk *w, const struct dep_branch_at *b)
 static void pop(struct dep_walk *w)
 {
 	if (w->at->n > 1) {
+		dep_strand_ended(w, w->at, w->at->n - 1, w->at->n);
 		w->at->n--;
 		w->nframes_all--;
 	}
@@ -171,6 +173,7 @@ static int return_from_first(struct dep_walk *w, const struct dep_branch_at *b, 
 
 	w->state = DEP_WITHIN;
 	w->anew = false;
+	dep_strand_ended(w, w->at, w->at->n - 1, w->at->n);
 	if (w->at->handler)
 		return 0;	/* to the code that calls sigreturn */
 	w->unknown_returns++;

@@ -136,6 +136,25 @@ int dep_contexts_watched(struct dep_store *store, const struct dep_fragments *co
 	return err;
 }
 
+int dep_contexts_follow(struct dep_store *store, const struct dep_fragments *code,
+			const struct dep_contexts_options *options,
+			const struct dep_follower *follower, struct dep_fold_loss *loss,
+			u64 *not_counted)
+{
+	struct dep_walk *w = walk_new(store, code, options);
+	int err;
+
+	if (!w)
+		return dep_fail(-ENOMEM, "contexts");
+	w->follower = follower;
+	err = dep_contexts_run(w, options, loss);
+	dep_contexts_end(w);
+	loss->segments += w->unread;
+	*not_counted = w->dropped_frames;
+	free(w);
+	return err;
+}
+
 int dep_contexts_make(struct dep_store *store, const struct dep_fragments *code,
 		      const struct dep_contexts_options *options, struct dep_contexts **out)
 {

@@ -152,14 +152,43 @@ static void look_at(struct dep_walk *w, const struct general *g, u32 k)
 		dep_at_insns(w, begin, step->next);
 }
 
+/* Tell the follower about step number @k of a fragment. */
+static int follow_step(struct dep_walk *w, u32 fragment, u32 k)
+{
+	const struct dep_follower *f = w->follower;
+
+	return f->step(f->self, w, w->at->tag + w->at->n - 1, fragment,
+		       w->code->fragment[fragment].first_step + k);
+}
+
+static int follow_steps(struct dep_walk *w, u32 fragment, u32 nsteps)
+{
+	int err = 0;
+	u32 k;
+
+	for (k = 0; k < nsteps && !err; k++)
+		err = follow_step(w, fragment, k);
+	return err;
+}
+
+/* Tell it about instructions behind the last step of a record. */
+static int follow_piece(struct dep_walk *w, const struct general *g, u32 insns)
+{
+	const struct dep_follower *f = w->follower;
+
+	if (!f || g->insns <= insns)
+		return 0;
+	return f->piece(f->self, w, w->at->tag + w->at->n - 1, g->fragment, g->nsteps, g->insns);
+}
+
 static int run_steps(struct dep_walk *w, struct general *g)
 {
 	const struct dep_code_fragment *f = w->code->fragment + g->fragment;
 	const struct dep_branch_step *step = w->code->step + f->first_step;
 	u32 k, insns = 0, refs = 0;
 	struct dep_move move;
+	int err = 0;
 	u8 last;
-	int err;
 
 	g->rsp = w->rsp;
 	g->state = w->state;
@@ -173,7 +202,10 @@ static int run_steps(struct dep_walk *w, struct general *g)
 		w->refs += step[k].refs - refs;
 		insns = step[k].insns;
 		refs = step[k].refs;
-		err = run_step(w, g, k);
+		if (w->follower)
+			err = follow_step(w, g->fragment, k);
+		if (!err)
+			err = run_step(w, g, k);
 		if (err)
 			return err;
 	}
@@ -184,7 +216,7 @@ static int run_steps(struct dep_walk *w, struct general *g)
 	last = g->nsteps ? step[g->nsteps - 1].branch : DEP_BRANCH_NONE;
 	if (last < DEP_BRANCH_JUMP_INDIRECT || last > DEP_BRANCH_RETURN)
 		change_to(w, g, insns == g->to && g->nsteps ? g->nsteps - 1 : g->nsteps, &move);
-	return 0;
+	return follow_piece(w, g, insns);
 }
 
 static int run_exit_general(struct dep_walk *w, u32 number, u32 from, u64 pc, s64 fragment)
@@ -208,9 +240,15 @@ static int run_exit(struct dep_walk *w, u32 number, u64 pc, s64 fragment)
 		.step = w->code->step + x->step, .move = move, .step_number = x->step,
 		.fragment = x->fragment, .to = pc, .to_fragment = fragment,
 	};
+	int err;
 
 	if (x->op == DEP_OP_STEPS)
 		return run_exit_general(w, number, 0, pc, fragment);
+	if (w->follower) {
+		err = follow_steps(w, x->fragment, w->code->exit[number].nsteps);
+		if (err)
+			return err;
+	}
 	w->branches += x->branches;
 	w->insns += x->insns;
 	w->refs += x->refs;
@@ -269,7 +307,8 @@ static int take_exits(void *part, const u32 *exit, size_t n, uint64_t next_pc)
 		err = run_exit_general(w, exit[i++], 0, pc, next);
 	}
 	while (!err) {
-		i = dep_hot_run(w, exit, i, n);
+		if (!w->follower)
+			i = dep_hot_run(w, exit, i, n);
 		if (i == n)
 			break;
 		pc = goes_on(w, exit, i, n, next_pc, &next);

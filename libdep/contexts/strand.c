@@ -33,9 +33,11 @@ static size_t first_above(const struct dep_walk *w, u64 rsp)
 
 static void free_strand(struct dep_walk *w, struct dep_strand *s)
 {
+	dep_strand_ended(w, s, 0, s->n);
 	w->nframes_all -= s->n;
 	w->nhandlers -= s->handler;
 	free(s->frame);
+	free(s->tag);
 	free(s);
 }
 
@@ -120,6 +122,7 @@ void dep_strand_pop_below(struct dep_walk *w, u64 rsp)
 {
 	size_t n = first_below(w, rsp);
 
+	dep_strand_ended(w, w->at, n, w->at->n);
 	w->gone = w->at->n - n;
 	w->nframes_all -= w->gone;
 	w->at->n = n;
@@ -247,7 +250,9 @@ int dep_strand_begin(struct dep_walk *w, u64 rsp, u32 ctx)
 	s->room = 16;
 	s->high = rsp;
 	s->frame = malloc(s->room * sizeof(*s->frame));
-	if (!s->frame)
+	if (w->follower)
+		s->tag = calloc(s->room, sizeof(*s->tag));
+	if (!s->frame || (w->follower && !s->tag))
 		goto fail;
 	if (w->at)
 		drop_overlapping(w, rsp);
@@ -263,6 +268,7 @@ int dep_strand_begin(struct dep_walk *w, u64 rsp, u32 ctx)
 	return 0;
 fail:
 	free(s->frame);
+	free(s->tag);
 	free(s);
 	return -ENOMEM;
 }
@@ -275,7 +281,10 @@ static void drop_half(struct dep_walk *w)
 
 	if (s->n < 4)
 		return;
+	dep_strand_ended(w, s, 2, 2 + gone);
 	memmove(s->frame + 2, s->frame + 2 + gone, (s->n - 2 - gone) * sizeof(*s->frame));
+	if (s->tag)
+		memmove(s->tag + 2, s->tag + 2 + gone, (s->n - 2 - gone) * sizeof(*s->tag));
 	s->n -= gone;
 	w->nframes_all -= gone;
 	w->dropped_frames += gone;
@@ -285,6 +294,7 @@ int dep_strand_room(struct dep_walk *w)
 {
 	struct dep_strand *s = w->at;
 	struct dep_activation *more;
+	u32 *tag;
 	size_t room;
 
 	if (w->nframes_all >= w->max_frames)
@@ -295,6 +305,12 @@ int dep_strand_room(struct dep_walk *w)
 		if (!more)
 			return -ENOMEM;
 		s->frame = more;
+		if (s->tag) {
+			tag = realloc(s->tag, room * sizeof(*tag));
+			if (!tag)
+				return -ENOMEM;
+			s->tag = tag;
+		}
 		s->room = room;
 	}
 	return 0;

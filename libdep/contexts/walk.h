@@ -46,9 +46,11 @@ struct dep_activation {
  * @below: the strand that a signal interrupted; NULL: no handler, or that strand is gone
  * @low: rsp when a signal interrupted this strand, or DEP_LOW_UNKNOWN; 0: no signal did
  * @pc: the instruction that the signal interrupted, with @low; 0: rsp belongs to another frame
+ * @tag: with dep_walk.follower: a number of its own for each frame, 0 at first
  */
 struct dep_strand {
 	struct dep_activation *frame;
+	u32 *tag;
 	size_t n, room;
 	u64 high, low, pc;
 	struct dep_strand *below;
@@ -116,6 +118,27 @@ struct dep_watched_call {
 	u64 depth;		/* frames below the new one, in its strand */
 };
 
+struct dep_walk;
+
+/**
+ * struct dep_follower - follows what each activation executes
+ *
+ * The activation at work is dep_walk.ctx; tail calls change the context of an activation.
+ *
+ * @step: the activation with @tag executes a step of a fragment: the branch with this index in
+ *	dep_fragments.step and what is in front of it.  0 or an error, which ends the pass
+ * @piece: it executes instructions of @fragment: those behind the first @nsteps steps, up to
+ *	instruction @to
+ * @end: it has returned, or it was left in another way; its number will be 0 if it goes on
+ */
+struct dep_follower {
+	void *self;
+	int (*step)(void *self, const struct dep_walk *w, u32 *tag, u32 fragment, u32 step);
+	int (*piece)(void *self, const struct dep_walk *w, u32 *tag, u32 fragment, u32 nsteps,
+		     u32 to);
+	void (*end)(void *self, u32 tag);
+};
+
 /**
  * struct dep_wanted - a position whose stack is wanted
  * @ctx: the context there; valid with @set
@@ -179,6 +202,7 @@ struct dep_walk {
 	u8 *is_unread;		/* a bit for each segment, by 1 + its index; NULL: no bit is set */
 	void (*watch)(void *arg, const struct dep_watched_call *call);
 	void *watch_arg;
+	const struct dep_follower *follower;	/* NULL: none */
 
 	/* finds callers at an attach; NULL: they are not looked for */
 	struct dep_symbols *symbols;
@@ -313,9 +337,24 @@ static inline int dep_strand_push(struct dep_walk *w, const struct dep_activatio
 	to->frame = f->frame;
 	to->ctx = f->ctx;
 	to->seg = f->seg;
+	if (s->tag)
+		s->tag[s->n - 1] = 0;
 	w->nframes_all++;
 	w->ctx = f->ctx;
 	return 0;
+}
+
+/** dep_strand_ended() - tell the follower that frames from @from to @to - 1 of @s have ended */
+static inline void dep_strand_ended(struct dep_walk *w, struct dep_strand *s, size_t from,
+				    size_t to)
+{
+	if (!s->tag)
+		return;
+	while (to-- > from) {
+		if (s->tag[to])
+			w->follower->end(w->follower->self, s->tag[to]);
+		s->tag[to] = 0;
+	}
 }
 
 /** dep_strand_slot() - the slot of a frame, learned if needed; 0: not known */
