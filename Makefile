@@ -74,7 +74,7 @@ ENGINE_OBJ := $(patsubst libdep/%,$(B)/freestanding/%.o,$(ENGINE_SRC))
 
 X86_HOST := $(X86_SRC) libdep/x86/derive_run.c
 LIB_SRC := $(call in,$(addprefix libdep/,inject attach format recover fold profile contexts \
-			context paths streams symbols collect analyze)) \
+			context paths path_profile streams symbols collect analyze)) \
 	   $(X86_HOST)
 LIB_OBJ := $(patsubst %.c,$(B)/host/%.o,$(LIB_SRC))
 # depd's rules, without BPF.
@@ -135,7 +135,8 @@ $(B)/engine_image.o: $(B)/engine_image.S
 
 # Where analysis spends its time, unless somebody asked for less: 7 % fewer instructions on redis.
 HOT := libdep/recover/% libdep/analyze/% libdep/format/% libdep/fold/% libdep/profile/% \
-       libdep/contexts/% libdep/context/% libdep/paths/% libdep/streams/%
+       libdep/contexts/% libdep/context/% libdep/paths/% libdep/path_profile/% \
+       libdep/streams/%
 HOTOPT := $(if $(filter -O2,$(CFLAGS)),-O3)
 
 $(B)/host/%.o: %.c $(B)/x86tab.h Makefile
@@ -389,7 +390,8 @@ $(B)/tests/make_store: tests/programs/make_store.c $(call unit_obj,old_store) $(
 	$(Q)$(CC) $(TESTFLAGS) -o $@ $^ $(LIBS)
 
 $(B)/tests/set_manifest $(B)/tests/store_lock $(B)/tests/steps_seen $(B)/tests/stacks_check \
-		$(B)/tests/backtraces_check $(B)/tests/streams_check: \
+		$(B)/tests/backtraces_check $(B)/tests/streams_check \
+		$(B)/tests/paths_check: \
 		$(B)/tests/%: tests/programs/%.c $(B)/libdep.a
 	@mkdir -p $(@D)
 	$(call msg,CC,$@)
@@ -418,6 +420,7 @@ $(B)/tests/bench_races: tests/bench/races.c $(call part_obj,analyze/races)
 
 tests: all $(TESTS) $(SHOW) $(SYM) $(addprefix $(B)/tests/,make_store touched fake_depd \
 	store_lock set_manifest steps_seen stacks_check backtraces_check streams_check \
+	paths_check \
 	write_page)
 
 check: tests

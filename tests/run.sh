@@ -197,6 +197,7 @@ suite export-viewers 300 bash tests/export_viewers.sh
 suite diff 300 bash tests/diff.sh
 suite profiles 600 bash tests/profiles.sh
 suite streams 300 bash tests/streams.sh
+suite paths 300 bash tests/paths.sh
 suite live-profiles 300 bash tests/live_profiles.sh
 suite page 300 bash tests/page.sh
 suite metrics 300 bash tests/metrics.sh

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Path profiles: how often each path through a function was executed, exactly.
+ *
+ * A path is a sequence of basic blocks (Ball and Larus, "Efficient Path Profiling", MICRO-29, 1996).
+ * It begins where a function is called or where control comes to the head of a loop, and ends where
+ * the function returns or where a loop goes back to its head.  A call does not end it: the path goes
+ * on behind the return.
+ *
+ * The graph of a function has the blocks and edges that were executed, so the numbers of paths are
+ * valid within one profile only.  Paths of two profiles are compared by their blocks.
+ */
+#ifndef DEP_PATH_PROFILE_H
+#define DEP_PATH_PROFILE_H
+
+#include "contexts.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+/* What a row counts. */
+enum dep_path_row_kind {
+	DEP_PATH_ROW_WHOLE,	/* a path */
+	/*
+	 * The beginning of a path: the function was left by longjmp() or an exception, its thread
+	 * ended, or the recording has a gap.
+	 */
+	DEP_PATH_ROW_PARTIAL,
+	DEP_PATH_ROW_LOOP,	/* a block that was executed again and again; this ends no path */
+};
+
+/**
+ * struct dep_path_row - a path
+ * @pc: first instruction of its function
+ * @image: file with @pc: 1 + index in dep_store_modules(); 0: none
+ * @process: serial of the process that executed it
+ * @function: index in dep_path_profile.function
+ * @number: of the path; DEP_PATH_ROW_PARTIAL: that up to its last block, @block
+ * @block: of DEP_PATH_ROW_LOOP the block, of DEP_PATH_ROW_PARTIAL the last one
+ * @insns: instructions that are executed each time, without those of functions that it calls
+ * @next: the block to which the edge leads on which the path ends, back to the head of a loop; 0: the
+ *	function ends, or the row is partial
+ */
+struct dep_path_row {
+	uint64_t pc, number, count, insns, next;
+	uint32_t process, image, function, block;
+	uint32_t blocks;	/* number of blocks */
+	uint8_t kind;		/* enum dep_path_row_kind */
+	uint8_t pad[3];
+};
+
+/** struct dep_path_code - a basic block; @last: address of its last instruction */
+struct dep_path_code {
+	uint64_t pc, last;
+	uint32_t insns, pad;
+};
+
+/**
+ * struct dep_path_function - a function of a process
+ * @paths: different whole paths that were executed
+ * @potential: paths that the executed graph has; all bits set if there are more
+ * @truncated: there are too many: some edges end paths like those back to the head of a loop
+ */
+struct dep_path_function {
+	uint64_t pc, paths, potential;
+	uint32_t process, image;
+	uint32_t blocks, edges;
+	uint8_t truncated, pad[7];
+};
+
+/**
+ * struct dep_path_profile - the paths of a recording, or of a part of it
+ *
+ * Rows are sorted by process, @pc, kind, number, block.
+ *
+ * @insns: executed in all rows
+ * @not_counted: paths that did not fit in the memory allowed, or whose function has more than 2^20
+ *	blocks, and activations whose beginning was forgotten for lack of memory
+ */
+struct dep_path_profile {
+	const struct dep_path_row *row;
+	const struct dep_path_function *function;
+	size_t nrows, nfunctions;
+	uint64_t insns, not_counted;
+	struct dep_fold_loss loss;
+	/* The following is private. */
+	void *own;
+};
+
+#define DEP_PATH_PROFILE_MEMORY		(1ull << 30)	/* default of @memory */
+
+/**
+ * struct dep_path_profile_options - owned by the caller; begin with all zero
+ * @fold: what to read
+ * @symbols, @counts: as in struct dep_contexts_options
+ * @memory: bytes for the stacks of the threads, the graphs and the counters; 0: a default
+ */
+struct dep_path_profile_options {
+	struct dep_fold_options fold;
+	struct dep_symbols *symbols;
+	const struct dep_profile *counts;
+	uint64_t memory;
+};
+
+/**
+ * dep_path_profile_make() - count the paths of all that @store's threads executed
+ * @options: NULL: the defaults
+ *
+ * Follows the calls of each thread twice: first to find the executed graph of each function, then to
+ * count.  @store and @code must stay open until dep_path_profile_free().
+ *
+ * Return: 0 or a negative errno with dep_error().  -ENOSPC: the graphs do not fit in the memory
+ * allowed.  -ESTALE: the store changed while it was read.
+ */
+int dep_path_profile_make(struct dep_store *store, const struct dep_fragments *code,
+			  const struct dep_path_profile_options *options,
+			  struct dep_path_profile **out);
+void dep_path_profile_free(struct dep_path_profile *p);
+
+/**
+ * dep_path_profile_blocks() - the blocks of row @row, in the order of their execution
+ * @out: gets the first @room of them; may be NULL if @room is 0
+ *
+ * Return: how many blocks it has.
+ */
+size_t dep_path_profile_blocks(const struct dep_path_profile *p, size_t row,
+			       struct dep_path_code *out, size_t room);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+#endif

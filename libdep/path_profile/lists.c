@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Arrays that grow within the memory allowed. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libdep/format/file/error.h"
+#include "pass.h"
+
+/* Bytes of a hash table for each row: a slot, and the free ones. */
+#define SLOT_BYTES	(4 * sizeof(struct dep_row_slot))
+
+s64 dep_path_add(struct dep_path_pass *p, struct dep_path_list *list, size_t row_bytes)
+{
+	size_t room = list->room ? list->room + list->room / 2 : 64;
+	void *more;
+
+	if (list->n == list->room) {
+		u64 bytes = (room - list->room) * (row_bytes + SLOT_BYTES);
+
+		if (bytes > p->limit - p->used || room >= DEP_PATH_NO)
+			return dep_fail(-ENOSPC, "paths: they do not fit in the memory allowed");
+		more = realloc(list->row, room * row_bytes);
+		if (!more)
+			return dep_fail(-ENOMEM, "paths");
+		p->used += bytes;
+		list->row = more;
+		list->room = room;
+	}
+	memset((char *)list->row + list->n * row_bytes, 0, row_bytes);
+	return (s64)list->n++;
+}
+
+s64 dep_path_index(struct dep_path_pass *p, struct dep_row_map *map,
+		   const struct dep_row_key *key, struct dep_path_list *list, size_t row_bytes,
+		   bool *added)
+{
+	s64 i = dep_row_find(map, key);
+
+	*added = i < 0;
+	if (i >= 0)
+		return i;
+	i = dep_path_add(p, list, row_bytes);
+	if (i < 0)
+		return i;
+	return dep_row_set(map, key, (u32)i) ? dep_fail(-ENOMEM, "paths") : i;
+}
+
+static void free_functions(struct dep_path_pass *p)
+{
+	struct dep_path_fn *f;
+	size_t i;
+
+	for (i = 0; i < p->function.n; i++) {
+		f = dep_path_fn_at(p, (u32)i);
+		if (f->numbered)
+			dep_paths_free(&f->paths);
+		dep_path_graph_free(&f->graph);
+		free(f->block);
+	}
+}
+
+void dep_path_pass_free(struct dep_path_pass *p)
+{
+	struct dep_path_list *list[] = {
+		&p->run, &p->node, &p->transition, &p->function, &p->counter, &p->active,
+		&p->chain, &p->middle,
+	};
+	struct dep_row_map *map[] = {
+		&p->run_map, &p->node_map, &p->transition_map, &p->function_map, &p->counter_map,
+	};
+	size_t i;
+
+	free_functions(p);
+	for (i = 0; i < sizeof(list) / sizeof(*list); i++)
+		free(list[i]->row);
+	for (i = 0; i < sizeof(map) / sizeof(*map); i++)
+		dep_row_free(map[i]);
+	free(p->run_of_step);
+	free(p->function_of);
+	free(p);
+}

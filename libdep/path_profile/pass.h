@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Paths of activations, in two passes over the same walk.
+ *
+ * A run is code that is executed from one branch to the next: it begins where a branch leads to, and
+ * ends with a branch.  What an activation executes is a sequence of runs.  The first pass finds the
+ * runs of each function (nodes) and which of them follow each other (transitions).  Then runs are
+ * divided into basic blocks, where another run begins inside of one, and the paths of the graph are
+ * numbered (graph.c).  For each transition it is known from then on what it adds to the number of
+ * the path, and which paths it ends (effect.c).  The second pass adds and counts.
+ *
+ * An edge is followed when its target is executed, not with its branch: only then it is known
+ * whether a call has returned.  So an activation waits at the end of a run, and where it ends, the
+ * last branch says how: a return ends a whole path, and anything else a partial one.
+ */
+#ifndef ADEPT_PATH_PROFILE_PASS_H
+#define ADEPT_PATH_PROFILE_PASS_H
+
+#include "dep/path_profile.h"
+#include "row_map.h"
+#include "libdep/contexts/walk.h"
+#include "libdep/paths/regenerate.h"
+
+#define DEP_PATH_NO	UINT32_MAX	/* as an index: none */
+
+/**
+ * struct dep_path_run - a run; the same for all versions of its code
+ * @last: address of its last instruction; @next: address behind it
+ * @from, @to: instructions of @fragment
+ */
+struct dep_path_run {
+	u64 start, last, next, target;
+	u32 fragment;
+	u16 from, to;
+	u8 branch;		/* enum dep_branch; NONE: it was interrupted, or goes on behind */
+};
+
+/**
+ * struct dep_path_effect - what following some edges does to the path at hand
+ * @add: the sum up to the first end, or up to the last edge if no path ends
+ * @ends: number of paths that end
+ * @middle: with several ends, index in dep_path_pass.middle of the numbers of those behind the first
+ * @base: with an end, the sum of the path that begins behind the last one
+ */
+struct dep_path_effect {
+	u64 add, base;
+	u32 ends, middle;
+};
+
+#define DEP_PATH_CACHED	2u
+
+/**
+ * struct dep_path_node - a run in a function
+ * @cached: transitions that were looked up last, by the run that they lead to
+ * @chain: index in dep_path_pass.chain of its @blocks blocks
+ * @begin: what it does to a path that begins here; @begin.base is the sum at first
+ * @exit: value of the edge to the exit
+ */
+struct dep_path_node {
+	u32 function, run;
+	struct { u32 run, transition; } cached[DEP_PATH_CACHED];
+	u32 next;		/* of the same function; DEP_PATH_NO: none */
+	u32 chain, blocks;
+	bool begins, exits;
+	struct dep_path_effect begin;
+	u64 exit;
+};
+
+/** struct dep_path_transition - @to follows @from; @loop: over an edge from a block to itself */
+struct dep_path_transition {
+	u64 count;
+	u32 from, to;
+	u32 next;		/* of the same function */
+	bool loop;
+	struct dep_path_effect effect;
+};
+
+/** struct dep_path_fn - a function of a process; @block: by vertex of @graph */
+struct dep_path_fn {
+	u64 pc;
+	u32 process, image;
+	u32 first_node, first_transition;
+	struct dep_path_graph graph;
+	struct dep_paths paths;
+	struct dep_path_code *block;
+	bool numbered;
+};
+
+/** struct dep_path_counter - a path; @block: DEP_PATH_NO for a whole one */
+struct dep_path_counter {
+	u64 number, count;
+	u32 function, block;
+};
+
+/** struct dep_path_active - the path of an activation; @node: DEP_PATH_NO: none has begun */
+struct dep_path_active {
+	u64 sum;
+	u32 function, node, context;
+	u32 free;		/* next free one */
+};
+
+/** struct dep_path_list - an array that grows */
+struct dep_path_list {
+	void *row;
+	size_t n, room;
+};
+
+struct dep_path_pass {
+	struct dep_store *store;
+	const struct dep_fragments *code;
+	u64 limit, used;	/* bytes of lists and maps */
+	bool counts;		/* the second pass */
+	int err;		/* of a callback that returns nothing */
+	u64 not_counted;
+
+	u32 *run_of_step;	/* 1 + index, by index of the step; 0: not known yet */
+	u32 *function_of;	/* 1 + index, by context */
+	size_t ncontexts;
+
+	struct dep_path_list run, node, transition, function, counter, active, chain, middle;
+	struct dep_row_map run_map, node_map, transition_map, function_map, counter_map;
+	u32 free;		/* of @active; 0: none.  Number 0 is not used */
+};
+
+#define DEP_PATH_ROW(type, list, i)	((type *)(list).row + (i))
+
+static inline struct dep_path_run *dep_path_run_at(const struct dep_path_pass *p, u32 i)
+{
+	return DEP_PATH_ROW(struct dep_path_run, p->run, i);
+}
+
+static inline struct dep_path_node *dep_path_node_at(const struct dep_path_pass *p, u32 i)
+{
+	return DEP_PATH_ROW(struct dep_path_node, p->node, i);
+}
+
+static inline struct dep_path_transition *dep_path_transition_at(const struct dep_path_pass *p,
+								 u32 i)
+{
+	return DEP_PATH_ROW(struct dep_path_transition, p->transition, i);
+}
+
+static inline struct dep_path_fn *dep_path_fn_at(const struct dep_path_pass *p, u32 i)
+{
+	return DEP_PATH_ROW(struct dep_path_fn, p->function, i);
+}
+
+/* ---- lists.c ---- */
+
+/** dep_path_add() - append a row of zeros; its index, or -ENOMEM, -ENOSPC */
+s64 dep_path_add(struct dep_path_pass *p, struct dep_path_list *list, size_t row_bytes);
+
+/**
+ * dep_path_index() - the index of @key in @map; a new row of @list if it has none
+ * @added: set if the row is new
+ */
+s64 dep_path_index(struct dep_path_pass *p, struct dep_row_map *map,
+		   const struct dep_row_key *key, struct dep_path_list *list, size_t row_bytes,
+		   bool *added);
+void dep_path_pass_free(struct dep_path_pass *p);
+
+/* ---- runs.c ---- */
+
+/** dep_path_step_run() - the run of a step of @fragment; its index or an error */
+s64 dep_path_step_run(struct dep_path_pass *p, const struct dep_walk *w, u32 fragment, u32 step);
+/** dep_path_piece_run() - that of the instructions behind @nsteps steps, up to @to */
+s64 dep_path_piece_run(struct dep_path_pass *p, const struct dep_walk *w, u32 fragment,
+		       u32 nsteps, u32 to);
+/**
+ * dep_path_insns() - addresses of a run's instructions, and that behind the last one
+ * @out: room for run->to - run->from + 1 addresses
+ *
+ * Return: 0 or -EBADMSG.
+ */
+int dep_path_insns(const struct dep_path_pass *p, const struct dep_path_run *run, u64 *out);
+
+/* ---- follow.c ---- */
+
+/** dep_path_follower() - follows activations; @p->counts says what for */
+struct dep_follower dep_path_follower(struct dep_path_pass *p);
+
+/* ---- graph.c ---- */
+
+/** dep_path_graphs() - make the graph of each function and number its paths; 0 or an error */
+int dep_path_graphs(struct dep_path_pass *p);
+
+/* ---- effect.c ---- */
+
+/** dep_path_effects() - find what the transitions of function @i do; 0 or an error */
+int dep_path_effects(struct dep_path_pass *p, u32 i);
+
+/* ---- rows.c ---- */
+
+/** dep_path_rows() - make the rows of @out from the counters; 0 or an error */
+int dep_path_rows(struct dep_path_pass *p, struct dep_path_profile *out);
+
+#endif

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* dep_path_profile_make(): two passes, then rows. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "libdep/contexts/make.h"
+#include "libdep/format/file/error.h"
+#include "pass.h"
+
+/* Part of the memory that stacks get; the rest is for graphs and counters. */
+#define STACKS_PART	4
+
+static int pass(struct dep_path_pass *p, const struct dep_contexts_options *o, bool counts,
+		struct dep_path_profile *out)
+{
+	struct dep_follower follower = dep_path_follower(p);
+	struct dep_fold_loss loss = { 0 };
+	u64 not_counted = 0;
+	int err;
+
+	p->counts = counts;
+	free(p->function_of);
+	p->function_of = NULL;
+	p->ncontexts = 0;
+	err = dep_contexts_follow(p->store, p->code, o, &follower, &loss, &not_counted);
+	if (counts) {
+		out->loss = loss;
+		out->not_counted += not_counted;
+	}
+	return err ? err : p->err;
+}
+
+static int run(struct dep_path_pass *p, const struct dep_path_profile_options *options,
+	       struct dep_path_profile *out)
+{
+	u64 memory = options->memory ? options->memory : DEP_PATH_PROFILE_MEMORY;
+	struct dep_contexts_options o = {
+		.fold = options->fold, .symbols = options->symbols, .counts = options->counts,
+		.memory = memory / STACKS_PART,
+	};
+	int err;
+
+	p->limit = memory - memory / STACKS_PART;
+	p->run_of_step = calloc(p->code->nsteps + 1ull, sizeof(*p->run_of_step));
+	if (!p->run_of_step || dep_path_add(p, &p->active, sizeof(struct dep_path_active)) < 0)
+		return dep_fail(-ENOMEM, "paths");
+	err = pass(p, &o, false, out);
+	if (!err)
+		err = dep_path_graphs(p);
+	/* It says the same of a segment that cannot be read. */
+	o.fold.failed = NULL;
+	if (!err)
+		err = pass(p, &o, true, out);
+	return err ? err : dep_path_rows(p, out);
+}
+
+int dep_path_profile_make(struct dep_store *store, const struct dep_fragments *code,
+			  const struct dep_path_profile_options *options,
+			  struct dep_path_profile **out)
+{
+	static const struct dep_path_profile_options defaults;
+	struct dep_path_profile *result = calloc(1, sizeof(*result));
+	struct dep_path_pass *p = calloc(1, sizeof(*p));
+	int err;
+
+	if (!result || !p) {
+		free(result);
+		free(p);
+		return dep_fail(-ENOMEM, "paths");
+	}
+	p->store = store;
+	p->code = code;
+	result->own = p;
+	err = run(p, options ? options : &defaults, result);
+	if (err)
+		dep_path_profile_free(result);
+	else
+		*out = result;
+	return err;
+}
+
+void dep_path_profile_free(struct dep_path_profile *p)
+{
+	if (!p)
+		return;
+	free((void *)p->row);
+	free((void *)p->function);
+	dep_path_pass_free(p->own);
+	free(p);
+}

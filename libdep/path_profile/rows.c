@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* The result: rows from the counters, and the blocks of a row. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "libdep/format/file/error.h"
+#include "pass.h"
+
+/* The path of a row that is whole or partial. */
+static int regenerate(const struct dep_path_fn *f, const struct dep_path_row *r,
+		      struct dep_path *path, u32 *edge, u32 room)
+{
+	if (r->kind == DEP_PATH_ROW_PARTIAL)
+		return dep_path_regenerate_partial(&f->paths, r->number, r->block, path, edge,
+						   room);
+	return dep_path_regenerate(&f->paths, r->number, path, edge, room);
+}
+
+static void set_function(struct dep_path_row *r, const struct dep_path_pass *p, u32 function)
+{
+	const struct dep_path_fn *f = dep_path_fn_at(p, function);
+
+	r->pc = f->pc;
+	r->process = f->process;
+	r->image = f->image;
+	r->function = function;
+}
+
+static int set_path(struct dep_path_row *r, const struct dep_path_pass *p,
+		    const struct dep_path_counter *c)
+{
+	const struct dep_path_fn *f = dep_path_fn_at(p, c->function);
+	struct dep_path path;
+
+	set_function(r, p, c->function);
+	r->number = c->number;
+	r->count = c->count;
+	r->kind = c->block == DEP_PATH_NO ? DEP_PATH_ROW_WHOLE : DEP_PATH_ROW_PARTIAL;
+	r->block = c->block == DEP_PATH_NO ? 0 : c->block;
+	if (regenerate(f, r, &path, NULL, 0))
+		return dep_fail(-EINVAL, "path %llu of the function at %#llx",
+				(unsigned long long)c->number, (unsigned long long)f->pc);
+	r->insns = path.insns;
+	r->blocks = path.edges + 1;
+	if (r->kind == DEP_PATH_ROW_WHOLE && path.next != DEP_PATH_EXIT)
+		r->next = f->block[path.next].pc;
+	return 0;
+}
+
+static void set_loop(struct dep_path_row *r, const struct dep_path_pass *p,
+		     const struct dep_path_transition *t)
+{
+	const struct dep_path_node *to = dep_path_node_at(p, t->to);
+
+	set_function(r, p, to->function);
+	r->block = *DEP_PATH_ROW(u32, p->chain, to->chain);
+	r->kind = DEP_PATH_ROW_LOOP;
+	r->count = t->count;
+	r->insns = dep_path_fn_at(p, to->function)->block[r->block].insns;
+	r->next = dep_path_fn_at(p, to->function)->block[r->block].pc;
+	r->blocks = 1;
+}
+
+static int compare_rows(const void *pa, const void *pb)
+{
+	const struct dep_path_row *a = pa, *b = pb;
+
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->pc != b->pc)
+		return a->pc < b->pc ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	if (a->number != b->number)
+		return a->number < b->number ? -1 : 1;
+	return a->block < b->block ? -1 : a->block > b->block;
+}
+
+/* Several transitions can go over the same edge from a block to itself. */
+static size_t unite(struct dep_path_row *row, size_t n)
+{
+	size_t i, to = 0;
+
+	qsort(row, n, sizeof(*row), compare_rows);
+	for (i = 0; i < n; i++) {
+		if (to && !compare_rows(row + to - 1, row + i))
+			row[to - 1].count += row[i].count;
+		else
+			row[to++] = row[i];
+	}
+	return to;
+}
+
+static struct dep_path_function *functions(const struct dep_path_pass *p)
+{
+	struct dep_path_function *all = calloc(p->function.n + 1, sizeof(*all));
+	const struct dep_path_fn *f;
+	u32 i;
+
+	for (i = 0; all && i < p->function.n; i++) {
+		f = dep_path_fn_at(p, i);
+		all[i] = (struct dep_path_function){
+			.pc = f->pc, .process = f->process, .image = f->image,
+		};
+		if (!f->numbered)
+			continue;
+		all[i].blocks = f->graph.vertices;
+		all[i].edges = f->graph.edges;
+		all[i].truncated = f->paths.truncated;
+		all[i].potential = f->paths.potential > UINT64_MAX ? UINT64_MAX :
+				   (u64)f->paths.potential;
+	}
+	return all;
+}
+
+int dep_path_rows(struct dep_path_pass *p, struct dep_path_profile *out)
+{
+	struct dep_path_function *all = functions(p);
+	struct dep_path_row *row = calloc(p->counter.n + p->transition.n + 1, sizeof(*row));
+	const struct dep_path_transition *t;
+	size_t i, n = 0;
+	int err = 0;
+
+	out->function = all;
+	out->nfunctions = p->function.n;
+	out->row = row;
+	if (!all || !row)
+		return dep_fail(-ENOMEM, "paths");
+	for (i = 0; i < p->counter.n && !err; i++)
+		err = set_path(row + n++, p, DEP_PATH_ROW(struct dep_path_counter, p->counter, i));
+	for (i = 0; i < p->transition.n && !err; i++) {
+		t = dep_path_transition_at(p, (u32)i);
+		if (t->loop && t->count)
+			set_loop(row + n++, p, t);
+	}
+	if (err)
+		return err;
+	out->nrows = unite(row, n);
+	for (i = 0; i < out->nrows; i++) {
+		out->insns += row[i].count * row[i].insns;
+		all[row[i].function].paths += row[i].kind == DEP_PATH_ROW_WHOLE;
+	}
+	out->not_counted += p->not_counted;
+	return 0;
+}
+
+static size_t put_blocks(const struct dep_path_fn *f, const struct dep_path *path,
+			 const u32 *edge, struct dep_path_code *out, size_t room)
+{
+	size_t i;
+
+	if (room)
+		out[0] = f->block[path->first];
+	for (i = 0; i < path->edges && i + 1 < room; i++)
+		out[i + 1] = f->block[f->graph.edge[edge[i]].to];
+	return path->edges + 1ull;
+}
+
+size_t dep_path_profile_blocks(const struct dep_path_profile *p, size_t row,
+			       struct dep_path_code *out, size_t room)
+{
+	const struct dep_path_row *r = p->row + row;
+	const struct dep_path_fn *f = dep_path_fn_at(p->own, r->function);
+	u32 *edge, n = room < r->blocks ? (u32)room : r->blocks;
+	struct dep_path path;
+	size_t blocks;
+
+	if (!room)
+		return r->blocks;
+	if (r->kind == DEP_PATH_ROW_LOOP) {
+		out[0] = f->block[r->block];
+		return 1;
+	}
+	edge = calloc(n + 1ull, sizeof(*edge));
+	if (!edge || regenerate(f, r, &path, edge, n)) {
+		free(edge);
+		return 0;
+	}
+	blocks = put_blocks(f, &path, edge, out, room);
+	free(edge);
+	return blocks;
+}
