@@ -96,7 +96,7 @@ expect 0 "Usage: depctl query races" "" "$depctl" help query races
 expect 0 "Usage: depctl query races" "" "$depctl" query races -h
 expect 0 "Usage: depctl query " "" "$depctl" query -h
 expect 0 "^  races  +accesses" "" "$depctl" query --help
-for c in methods calls pairs contexts edges blocks coverage streams; do
+for c in methods calls pairs contexts edges blocks coverage paths streams; do
 	expect 0 "Usage: depctl query $c" "" "$depctl" query $c --help
 	expect 2 "" "which store" "$depctl" query $c
 	expect 2 "" "only one of --json and --csv" "$depctl" query $c --json --csv s.dep
@@ -488,7 +488,7 @@ options() {
 
 for command in attach detach ls info dump report "query races" "query methods" "query calls" \
 	"query pairs" "query contexts" "query edges" "query blocks" "query coverage" \
-	"query streams" export diff where verify module status sessions top stop metrics \
+	"query paths" "query streams" export diff where verify module status sessions top stop metrics \
 	"policy check" "record --races"; do
 	# shellcheck disable=SC2086
 	completed $command -- | tr -d = | sort >out

@@ -184,6 +184,7 @@ valid report report --json racy.dep
 for kind in methods calls pairs contexts edges blocks coverage; do
 	valid query-$kind query $kind --json racy.dep
 done
+valid query-paths query paths --json --min=0 racy.dep
 valid query-streams query streams --json --threshold=0.1% racy.dep
 has "references of streams" '"stream":\['
 valid query-methods query methods --json --inclusive racy.dep

@@ -37,6 +37,37 @@ have perl && recorded perl.dep perl -e 'my %h;
 have python3 && recorded python.dep python3 -S -c 'print(sum(hash(str(i)) % 7 for i in range(900)))' &&
 	equal python3 python.dep
 
+# paths OPTION...: rows into `rows', messages into `why'
+paths() {
+	timeout 60 "$DEPCTL" query paths "$@" >rows 2>why
+}
+
+# ---- known paths ----
+# Both have two blocks in common at their end; the call of handle() is inlined or not.
+paths --csv --min=0 --function=two_ways --process=1 cc.dep
+is "a function with two paths" "$(sed 1d rows | cut -d, -f3,6 | sort | tr '\n' ' ')" "25,path 75,path "
+is "no other paths" "$(wc -l <why)" 0
+paths --json --min=0 cc.dep
+is "all rows" "$(grep -c '"path":' rows)" \
+	"$("$check" cc.dep | awk '/whole/ { print $1 + $3 + $5 }')"
+
+# ---- forms ----
+paths --top=5 cc.dep
+is "status" $? 0
+is "columns" "$(head -n 1 rows | tr -s ' ')" \
+	"share insns count each blocks kind function blocks at"
+is "--top" "$(grep -c '^ *[0-9.]*%' rows)" 5
+is "end" "$(tail -n 1 rows)" "complete: yes"
+paths --min=99% cc.dep
+is "--min" "$(grep -c '^ *[0-9.]*%' rows)" 0
+tid=$("$DEPCTL" dump --refs cc.dep | cut -d' ' -f1 | uniq | tail -n 1)
+paths --json --min=0 --thread="$tid" cc.dep
+is "--thread" "$(tail -n 1 rows)" '{"complete":true,"missing":[]}'
+paths --process=77 cc.dep
+is "an unknown process" $? 1
+paths --live cc.dep
+is "--live is refused" $? 2
+
 # ---- damage ----
 # A segment that cannot be read is a gap for both profiles.
 cp -r cc.dep bad.dep

@@ -18,6 +18,7 @@ static const struct command queries[] = {
 	{ "edges", query_edges, "how often each branch went to each target" },
 	{ "blocks", query_blocks, "basic blocks by the instructions that they executed" },
 	{ "coverage", query_coverage, "which part of each function or source file was executed" },
+	{ "paths", query_paths, "paths through functions by the instructions that they executed" },
 	{ "streams", query_streams, "data that is referred to again and again in the same order" },
 };
 

@@ -38,6 +38,7 @@ _depctl_profile_options()
 	methods) echo --inclusive --per= ;;
 	calls | pairs | blocks) echo --per= ;;
 	contexts) echo --min= --per= ;;
+	paths) echo --min= ;;
 	edges) echo --annotate= --per= ;;
 	coverage) echo --all --files --per= ;;
 	streams)
@@ -46,7 +47,7 @@ _depctl_profile_options()
 		return
 		;;
 	esac
-	[ "$1" = contexts ] || echo --live --every= --socket=
+	[ "$1" = contexts ] || [ "$1" = paths ] || echo --live --every= --socket=
 	echo --function= --process= --thread= --from= --to= --top= --json --csv --jobs= --help
 }
 

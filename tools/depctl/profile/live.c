@@ -207,8 +207,9 @@ int query_live(struct query *q, const struct query_kind *kind)
 	struct profile_view *v = &q->v;
 	int err, status;
 
-	if (kind->needs & VIEW_CONTEXTS) {
-		warn("calling contexts cannot be followed: --live is not possible here");
+	if (kind->needs & (VIEW_CONTEXTS | VIEW_NO_LIVE)) {
+		warn("%s cannot be followed: --live is not possible here",
+		     kind->needs & VIEW_NO_LIVE ? "paths" : "calling contexts");
 		return EXIT_USAGE;
 	}
 	if (take_path(q))

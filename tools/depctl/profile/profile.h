@@ -54,6 +54,7 @@ enum {
 #define VIEW_CONTEXTS	1u		/* make struct profile_view.c */
 #define VIEW_TIMES	4u		/* with VIEW_CONTEXTS: also rows of times */
 #define VIEW_NO_COUNTS	2u		/* do not make struct profile_view.p */
+#define VIEW_NO_LIVE	8u		/* the query cannot follow a recording; nor with VIEW_CONTEXTS */
 
 /** struct profile_view - a store, and the profile of the part that the options select */
 struct profile_view {
@@ -67,6 +68,7 @@ struct profile_view {
 	struct dep_contexts *c;
 	struct functions *f;
 	struct dep_fold_options fold;	/* what was selected */
+	uint64_t paths_not_counted;	/* as in struct dep_path_profile */
 };
 
 /** profile_open() - open the store and make the profile; 0, or EXIT_FAILURE after a message */

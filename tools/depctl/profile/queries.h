@@ -10,6 +10,7 @@ int query_contexts(int argc, char **argv);
 int query_edges(int argc, char **argv);
 int query_blocks(int argc, char **argv);
 int query_coverage(int argc, char **argv);
+int query_paths(int argc, char **argv);
 int query_streams(int argc, char **argv);
 
 #endif

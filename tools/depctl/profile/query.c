@@ -68,10 +68,10 @@ int query_run(const struct query_kind *kind, int argc, char **argv)
 {
 	const struct argp_child children[] = {
 		{ &common, 0, NULL, 0 },
-		{ kind->needs & VIEW_CONTEXTS ? &no_live : &live, 0, NULL, 0 }, { 0 }
+		{ kind->needs & (VIEW_CONTEXTS | VIEW_NO_LIVE) ? &no_live : &live, 0, NULL, 0 }, { 0 }
 	};
 	const struct argp argp = {
-		kind->options, parse, kind->needs & VIEW_CONTEXTS ? "STORE" :
+		kind->options, parse, kind->needs & (VIEW_CONTEXTS | VIEW_NO_LIVE) ? "STORE" :
 		"STORE\n--live STORE|SESSION", kind->doc, children, NULL, NULL
 	};
 	struct query *q = calloc(1, sizeof(*q));

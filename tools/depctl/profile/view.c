@@ -136,6 +136,8 @@ void profile_close(struct profile_view *v)
 void profile_reasons(const struct profile_view *v, struct reasons *r)
 {
 	reasons_of_profile(r, v->store, v->p, v->c);
+	reasons_add(r, v->paths_not_counted, "path was not counted for lack of memory",
+		    "paths were not counted for lack of memory");
 }
 
 static bool is_whole(const struct dep_fold_loss *loss)
@@ -148,7 +150,7 @@ int profile_status(const struct profile_view *v)
 	struct missing m;
 
 	missing_find(&m, v->store);
-	if ((v->p && !is_whole(&v->p->loss)) ||
+	if (v->paths_not_counted || (v->p && !is_whole(&v->p->loss)) ||
 	    (v->c && (v->c->not_counted || !is_whole(&v->c->loss))))
 		return EXIT_FAILURE;
 	return m.defects || m.loss.torn_segments || m.loss.corrupt ? EXIT_FAILURE : 0;

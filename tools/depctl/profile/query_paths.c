@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* depctl query paths: the paths that functions executed, the hottest first. */
+#include <dep/path_profile.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/depctl/depctl.h"
+#include "query.h"
+
+#define SHOWN	12u		/* blocks of a path in text */
+
+static const char *const kinds[] = { "path", "partial", "loop" };
+
+static const struct row_column columns[] = {
+	{ "share", "share", ROW_SHARE },
+	{ "instructions", "insns", ROW_COUNT },
+	{ "executions", "count", ROW_COUNT },
+	{ "path_instructions", "each", ROW_COUNT },
+	{ "blocks", "blocks", ROW_COUNT },
+	{ "kind", "kind", ROW_TEXT },
+	{ "function", "function", ROW_TEXT },
+	{ "path", "blocks at", ROW_TEXT },
+};
+
+/* Columns of JSON and CSV. */
+static const struct row_column columns_full[] = {
+	{ "share", "", ROW_SHARE },
+	{ "instructions", "", ROW_COUNT },
+	{ "executions", "", ROW_COUNT },
+	{ "path_instructions", "", ROW_COUNT },
+	{ "blocks", "", ROW_COUNT },
+	{ "kind", "", ROW_TEXT },
+	{ "process", "", ROW_COUNT },
+	{ "number", "", ROW_COUNT },
+	{ "path", "", ROW_TEXT },
+	{ "at", "", ROW_SITE },
+};
+
+static uint64_t insns_of(const struct dep_path_row *r)
+{
+	return r->count * r->insns;
+}
+
+static int by_insns(const void *pa, const void *pb, void *arg)
+{
+	const struct dep_path_row *row = arg;
+	size_t a = *(const size_t *)pa, b = *(const size_t *)pb;
+
+	if (insns_of(row + a) != insns_of(row + b))
+		return insns_of(row + a) > insns_of(row + b) ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+static struct site site_of(const struct query *q, const struct dep_path_row *r)
+{
+	return functions_site(q->v.f, r->process, r->image, r->pc);
+}
+
+/* Addresses of blocks: relative to the function in text, or else those of the process. */
+static int put_path(struct query *q, const struct dep_path_profile *p, size_t i)
+{
+	const struct dep_path_row *r = p->row + i;
+	bool text = q->o.form == PROFILE_TEXT;
+	size_t n = text && r->blocks > SHOWN ? SHOWN : r->blocks, k, size = 0;
+	struct dep_path_code *block = calloc(n + 1, sizeof(*block));
+	char *path = NULL;
+	FILE *f = open_memstream(&path, &size);
+
+	if (!block || !f || !dep_path_profile_blocks(p, i, block, n)) {
+		if (f)
+			fclose(f);
+		free(path);
+		free(block);
+		return -ENOMEM;
+	}
+	for (k = 0; k < n; k++) {
+		if (!text)
+			fprintf(f, "%s%" PRIx64, k ? " " : "", block[k].pc);
+		else if (block[k].pc >= r->pc)
+			fprintf(f, "%s+%" PRIx64, k ? " " : "", block[k].pc - r->pc);
+		else
+			fprintf(f, "%s-%" PRIx64, k ? " " : "", r->pc - block[k].pc);
+	}
+	if (n < r->blocks)
+		fprintf(f, " ...");
+	fclose(f);
+	if (path)
+		row_text(&q->rows, path);
+	free(block);
+	n = path ? 0 : 1;
+	free(path);
+	return n ? -ENOMEM : 0;
+}
+
+static int put_row(struct query *q, const struct dep_path_profile *p, size_t i)
+{
+	const struct dep_path_row *r = p->row + i;
+	struct site site = site_of(q, r);
+	char name[NAME_TEXT];
+	int err;
+
+	row_share(&q->rows, insns_of(r), p->insns);
+	row_count(&q->rows, insns_of(r));
+	row_count(&q->rows, r->count);
+	row_count(&q->rows, r->insns);
+	row_count(&q->rows, r->blocks);
+	row_text(&q->rows, kinds[r->kind]);
+	if (q->o.form == PROFILE_TEXT) {
+		name_code(&q->v, site, name);
+		row_text(&q->rows, name);
+		return put_path(q, p, i);
+	}
+	row_count(&q->rows, r->process);
+	row_count(&q->rows, r->number);
+	err = put_path(q, p, i);
+	if (!err)
+		row_site(&q->rows, site);
+	return err;
+}
+
+static bool wanted(const struct query *q, const struct dep_path_profile *p, size_t i)
+{
+	const struct dep_path_row *r = p->row + i;
+
+	if ((double)insns_of(r) < q->o.min * (double)p->insns)
+		return false;
+	return !q->o.function || profile_matches(&q->v, functions_in(q->v.f, site_of(q, r)));
+}
+
+static int print(struct query *q, const struct dep_path_profile *p)
+{
+	size_t *order = calloc(p->nrows + 1, sizeof(*order)), i, n = 0;
+	int err = order ? 0 : -ENOMEM;
+
+	for (i = 0; i < p->nrows && !err; i++)
+		if (wanted(q, p, i))
+			order[n++] = i;
+	if (!err)
+		qsort_r(order, n, sizeof(*order), by_insns, (void *)p->row);
+	n = query_rows(q, n);
+	for (i = 0; i < n && !err; i++)
+		err = put_row(q, p, order[i]);
+	free(order);
+	return err;
+}
+
+static bool selects_all(const struct dep_fold_options *o)
+{
+	return !o->process && !o->thread && !o->from_ns && !o->to_ns;
+}
+
+static int run(struct query *q)
+{
+	const struct dep_path_profile_options options = {
+		.fold = q->v.fold, .symbols = q->v.symbols,
+		.counts = selects_all(&q->v.fold) ? q->v.p : NULL,
+	};
+	struct dep_path_profile *p = NULL;
+	int err;
+
+	err = dep_path_profile_make(q->v.store, q->v.code, &options, &p);
+	if (err)
+		return profile_failed(&q->v, err);
+	q->v.paths_not_counted = p->not_counted;
+	err = print(q, p);
+	dep_path_profile_free(p);
+	return err;
+}
+
+static struct row_columns columns_of(const struct query *q)
+{
+	if (q->o.form == PROFILE_TEXT)
+		return ROW_COLUMNS(columns);
+	return ROW_COLUMNS(columns_full);
+}
+
+static const struct argp_option options[] = {
+	{ "min", OPT_MIN, "SHARE", 0, "Leave out paths with less than SHARE of all instructions "
+	  "(default: 0.1%)", 1 },
+	{ 0 }
+};
+
+static const struct query_kind kind = {
+	.doc = "Print the paths through functions that were executed, those with most instructions "
+	       "first.",
+	.options = options, .run = run, .columns = columns_of, .needs = VIEW_NO_LIVE,
+};
+
+int query_paths(int argc, char **argv)
+{
+	return query_run(&kind, argc, argv);
+}
