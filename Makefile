@@ -74,7 +74,8 @@ ENGINE_OBJ := $(patsubst libdep/%,$(B)/freestanding/%.o,$(ENGINE_SRC))
 
 X86_HOST := $(X86_SRC) libdep/x86/derive_run.c
 LIB_SRC := $(call in,$(addprefix libdep/,inject attach format recover fold profile contexts \
-			context paths path_profile streams symbols collect analyze)) \
+			context context_check paths path_profile streams symbols collect \
+			analyze)) \
 	   $(X86_HOST)
 LIB_OBJ := $(patsubst %.c,$(B)/host/%.o,$(LIB_SRC))
 # depd's rules, without BPF.
@@ -135,8 +136,8 @@ $(B)/engine_image.o: $(B)/engine_image.S
 
 # Where analysis spends its time, unless somebody asked for less: 7 % fewer instructions on redis.
 HOT := libdep/recover/% libdep/analyze/% libdep/format/% libdep/fold/% libdep/profile/% \
-       libdep/contexts/% libdep/context/% libdep/paths/% libdep/path_profile/% \
-       libdep/streams/%
+       libdep/contexts/% libdep/context/% libdep/context_check/% libdep/paths/% \
+       libdep/path_profile/% libdep/streams/%
 HOTOPT := $(if $(filter -O2,$(CFLAGS)),-O3)
 
 $(B)/host/%.o: %.c $(B)/x86tab.h Makefile

@@ -206,6 +206,71 @@ int dep_contexts_at(struct dep_store *store, const struct dep_fragments *code,
 		    const struct dep_contexts_at_options *options, struct dep_call_stacks **out);
 void dep_call_stacks_free(struct dep_call_stacks *s);
 
+/**
+ * struct dep_context_mismatch - a context that did not decode to its stack
+ * @why: what differs
+ * @call: number of the call, from 1
+ * @tid: of the thread that made it
+ * @late: decoded again after later encodings; the stacks are not known any more
+ * @decoded, @stack: both stacks, innermost frame first
+ */
+struct dep_context_mismatch {
+	const char *why;
+	uint64_t call;
+	uint32_t tid;
+	bool late;
+	struct dep_call_stack decoded, stack;
+};
+
+/** struct dep_context_check_options - every member may be zero or NULL */
+struct dep_context_check_options {
+	uint64_t every;		/* check one call in so many; 0: none */
+	unsigned int jobs;	/* workers that find entries of functions, 0 = one per processor */
+	uint64_t memory;	/* as in struct dep_contexts_options */
+	/* called for the first mismatches; the stacks are valid during the call */
+	void (*mismatch)(void *arg, const struct dep_context_mismatch *m);
+	void *arg;
+};
+
+/**
+ * struct dep_context_check - what the encoding of a recording's calls needs, and how it was checked
+ * @calls: calls, tail calls and entries of signal handlers that were encoded
+ * @checked: contexts that were recorded, decoded, and compared with the stack
+ * @late: of these, those that were decoded once more after later encodings
+ * @mismatches: contexts that differed, and calls or returns that the encoder refused
+ * @stacks: stacks that were encoded, each with a state of its own
+ * @unknown_returns: as in struct dep_contexts
+ * @nodes, @edges: functions, and call sites with one of their callees
+ * @max_id: the largest id
+ * @encodings: how often the graph was encoded anew
+ * @pushes: calls that pushed an entry on the ccStack; of these, @fresh by edges that were newer
+ *	than the encoding, @recursive by back edges
+ * @saves: calls that saved the id; @loops: tail calls that closed a loop
+ * @depth, @compressed: sums over all calls of the ccStack's height, as it is and with equal
+ *	neighbours as one
+ * @indirect_sites, @wide_sites: sites with indirect calls; those with more than 4 targets
+ * @pcce_back, @pcce_pushes, @pcce_max_id: PCCE (Sumner et al.) on the same graph: recursive edges,
+ *	calls by these and of handlers, largest id, or UINT64_MAX if it does not fit
+ */
+struct dep_context_check {
+	uint64_t calls, checked, late, mismatches, stacks, unknown_returns;
+	uint64_t nodes, edges, max_id, encodings;
+	uint64_t pushes, fresh, recursive, saves, loops, depth, compressed;
+	uint64_t indirect_sites, wide_sites;
+	uint64_t pcce_back, pcce_pushes, pcce_max_id;
+	struct dep_fold_loss loss;
+};
+
+/**
+ * dep_contexts_check() - encode all calls of a recording (DACCE), and check that contexts decode
+ * @options: NULL: the defaults
+ *
+ * Return: 0, also with mismatches, or a negative errno with dep_error().
+ */
+int dep_contexts_check(struct dep_store *store, const struct dep_fragments *code,
+		       const struct dep_context_check_options *options,
+		       struct dep_context_check *out);
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

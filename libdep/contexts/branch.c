@@ -75,8 +75,12 @@ static int begin_stack(struct dep_walk *w, const struct dep_branch_at *b, u64 rs
 static int enter_tail(struct dep_walk *w, const struct dep_branch_at *b)
 {
 	struct dep_activation *top = dep_top(w);
+	int err;
 	u32 ctx;
 
+	err = w->hooks ? w->hooks->tail(w->hooks_arg, b) : 0;
+	if (err)
+		return err;
 	ctx = dep_context_tail(w, b);
 	if (ctx == w->ctx)
 		return 0;
@@ -105,6 +109,7 @@ int dep_branch_call(struct dep_walk *w, const struct dep_branch_at *b)
 {
 	struct dep_activation f = { .ret = b->step->next };
 	u64 sp = 0;
+	int err;
 
 	if (dep_count_flush(w))
 		return -ENOMEM;
@@ -137,6 +142,9 @@ int dep_branch_call(struct dep_walk *w, const struct dep_branch_at *b)
 			.thread = w->thread->serial, .pc = b->step->pc,
 			.slot = dep_top(w)->seg ? 0 : dep_top(w)->slot, .depth = w->at->n,
 		});
+	err = w->hooks ? w->hooks->call(w->hooks_arg, b) : 0;
+	if (err)
+		return err;
 	f.ctx = w->ctx;
 	if (!b->to || b->to == b->step->next)
 		return dep_strand_push(w, &f);
@@ -148,6 +156,8 @@ int dep_branch_call(struct dep_walk *w, const struct dep_branch_at *b)
 
 static void pop(struct dep_walk *w)
 {
+	if (w->hooks)
+		w->hooks->returns(w->hooks_arg);
 	if (w->at->n > 1) {
 		dep_strand_ended(w, w->at, w->at->n - 1, w->at->n);
 		w->at->n--;
@@ -185,6 +195,8 @@ static int return_from_first(struct dep_walk *w, const struct dep_branch_at *b, 
 		return -ENOMEM;
 	if (rsp > w->at->high && dep_strand_begin(w, rsp, ctx))
 		return -ENOMEM;
+	if (w->hooks)
+		w->hooks->changed(w->hooks_arg, w->at);
 	w->at->frame[0].ctx = dep_top(w)->ctx = w->ctx = ctx;
 	return dep_count_enter(w, ctx);
 }

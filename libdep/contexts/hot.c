@@ -117,7 +117,7 @@ static bool begin(struct dep_walk *w, struct hot *h)
 	h->now = w->tree.now + w->ctx;
 	h->top = dep_top(w);
 	h->end = h->top + room;
-	if (w->state != DEP_KNOWN || w->anew || w->watch || !h->now->ready)
+	if (w->state != DEP_KNOWN || w->anew || w->watch || w->hooks || !h->now->ready)
 		return false;
 	h->now->insns += w->insns;
 	h->now->refs += w->refs;

@@ -34,6 +34,8 @@ static size_t first_above(const struct dep_walk *w, u64 rsp)
 static void free_strand(struct dep_walk *w, struct dep_strand *s)
 {
 	dep_strand_ended(w, s, 0, s->n);
+	if (w->hooks)
+		w->hooks->gone(w->hooks_arg, s);
 	w->nframes_all -= s->n;
 	w->nhandlers -= s->handler;
 	free(s->frame);
@@ -179,6 +181,8 @@ void dep_strand_sigreturn(struct dep_walk *w, u64 pc, u64 rsp)
 		dep_strand_find(w, rsp, DEP_NEAR);
 		return;
 	}
+	if (w->hooks)
+		w->hooks->sigreturn(w->hooks_arg);
 	w->at = below;
 	for (i = 0; i < w->nstrands; i++)
 		if (w->strand[i] == s)
@@ -282,6 +286,8 @@ static void drop_half(struct dep_walk *w)
 	if (s->n < 4)
 		return;
 	dep_strand_ended(w, s, 2, 2 + gone);
+	if (w->hooks)
+		w->hooks->changed(w->hooks_arg, s);
 	memmove(s->frame + 2, s->frame + 2 + gone, (s->n - 2 - gone) * sizeof(*s->frame));
 	if (s->tag)
 		memmove(s->tag + 2, s->tag + 2 + gone, (s->n - 2 - gone) * sizeof(*s->tag));

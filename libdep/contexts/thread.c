@@ -258,6 +258,9 @@ static int take_context(struct dep_walk *w, const struct adept_ev_context *c)
 		w->at->handler = true;
 		w->nhandlers++;
 		w->at->below = interrupted;
+		err = w->hooks ? w->hooks->handler(w->hooks_arg, interrupted) : 0;
+		if (err)
+			return err;
 		if (dep_count_enter(w, ctx))
 			return -ENOMEM;
 	} else if (w->sigreturn) {

@@ -44,6 +44,7 @@ struct dep_activation {
 /**
  * struct dep_strand - a stack
  * @below: the strand that a signal interrupted; NULL: no handler, or that strand is gone
+ * @hooked: of the owner of dep_walk.hooks; NULL at first
  * @low: rsp when a signal interrupted this strand, or DEP_LOW_UNKNOWN; 0: no signal did
  * @pc: the instruction that the signal interrupted, with @low; 0: rsp belongs to another frame
  * @tag: with dep_walk.follower: a number of its own for each frame, 0 at first
@@ -54,6 +55,7 @@ struct dep_strand {
 	size_t n, room;
 	u64 high, low, pc;
 	struct dep_strand *below;
+	void *hooked;
 	bool handler;
 };
 
@@ -119,6 +121,7 @@ struct dep_watched_call {
 };
 
 struct dep_walk;
+struct dep_branch_at;
 
 /**
  * struct dep_follower - follows what each activation executes
@@ -137,6 +140,29 @@ struct dep_follower {
 	int (*piece)(void *self, const struct dep_walk *w, u32 *tag, u32 fragment, u32 nsteps,
 		     u32 to);
 	void (*end)(void *self, u32 tag);
+};
+
+/**
+ * struct dep_walk_hooks - told what happens to stacks
+ * @call: before a frame is pushed to the stack at work; 0 or an error, which ends the walk
+ * @tail: before a tail call changes the last frame's context; 0 or an error
+ * @returns: before a return pops the last frame
+ * @handler: a signal handler has begun on the stack at work; 0 or an error
+ * @sigreturn: before a handler goes back to the stack that it interrupted
+ * @changed: frames of the stack are not those that were pushed: forget what is known of it
+ * @gone: before a stack is freed
+ *
+ * Other changes are not told: frames that are missing at the next call have ended in another way,
+ * and a new stack begins with the frames that it has when its first hook is called.
+ */
+struct dep_walk_hooks {
+	int (*call)(void *arg, const struct dep_branch_at *b);
+	int (*tail)(void *arg, const struct dep_branch_at *b);
+	void (*returns)(void *arg);
+	int (*handler)(void *arg, struct dep_strand *interrupted);
+	void (*sigreturn)(void *arg);
+	void (*changed)(void *arg, struct dep_strand *s);
+	void (*gone)(void *arg, struct dep_strand *s);
 };
 
 /**
@@ -203,6 +229,8 @@ struct dep_walk {
 	void (*watch)(void *arg, const struct dep_watched_call *call);
 	void *watch_arg;
 	const struct dep_follower *follower;	/* NULL: none */
+	const struct dep_walk_hooks *hooks;	/* NULL: none */
+	void *hooks_arg;
 
 	/* finds callers at an attach; NULL: they are not looked for */
 	struct dep_symbols *symbols;

@@ -16,21 +16,24 @@
 #include "tools/depctl/depctl.h"
 #include "tools/depctl/common/output.h"
 #include "verdict.h"
+#include "verify_contexts.h"
 
 #define MAX_SHOWN 20u	/* maximum number of problems of one kind that are printed */
 
 /* Kinds of problems that recovery finds.  Missing data is in the verdict instead. */
-enum problem { CORRUPT, BOUNDARY, VALUES, CHECK, UNSEEN, NKINDS };
+enum problem { CORRUPT, BOUNDARY, VALUES, CHECK, UNSEEN, CONTEXT, NKINDS };
 
 static const char *const kinds[] = {
 	[CORRUPT] = "corrupt", [BOUNDARY] = "seam", [VALUES] = "values", [CHECK] = "check",
-	[UNSEEN] = "unseen",
+	[UNSEEN] = "unseen", [CONTEXT] = "context",
 };
 
 struct verify {
 	const char *path;
 	bool json, quiet, rebuild;
 	unsigned int jobs;
+	uint64_t contexts;	/* check the context of one call in so many; 0: of none */
+	struct dep_context_check context_check;
 	struct dep_store *store;
 	const struct dep_segment *segs;
 	size_t nsegs;
@@ -42,12 +45,15 @@ struct verify {
 
 #define EXIT_RECORDING 3
 
-enum { OPT_REBUILD = 0x200 };
+enum { OPT_REBUILD = 0x200, OPT_CONTEXTS };
 
 static const struct argp_option options[] = {
 	{ "quiet", 'q', NULL, 0, "Print only problems, no summary", 1 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 1 },
 	{ "jobs", 'j', "N", 0, "Recover with N threads (default: one per processor)", 1 },
+	{ "contexts", OPT_CONTEXTS, "N", OPTION_ARG_OPTIONAL, "Also encode the calling context at "
+	  "each call, decode it at one call in N (default: 1000), and compare it with the stack",
+	  1 },
 	{ "rebuild", OPT_REBUILD, NULL, 0, "Also write catalog.db and segments.index again", 1 },
 	{ 0 }
 };
@@ -62,6 +68,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_REBUILD:
 		v->rebuild = true;
+		return 0;
+	case OPT_CONTEXTS:
+		v->contexts = arg ? parse_number(state, "--contexts", arg, 1, UINT32_MAX) :
+				    VERIFY_CONTEXTS_EVERY;
 		return 0;
 	default:
 		return parse_store(key, arg, state, &v->path, &v->json, &v->jobs);
@@ -155,6 +165,27 @@ static void check_contents(struct verify *v)
 	}
 }
 
+static void mismatch(void *arg, const struct dep_context_mismatch *m)
+{
+	struct verify *v = arg;
+
+	problem(v, CONTEXT, "thread %u, call %llu: %s", m->tid, (unsigned long long)m->call,
+		m->why);
+	if (!v->json && v->problems[CONTEXT] <= MAX_SHOWN)
+		verify_contexts_stacks(&v->out, m);
+}
+
+static void check_contexts(struct verify *v)
+{
+	int err = verify_contexts(v->store, v->contexts, v->jobs, mismatch, v, &v->context_check);
+
+	if (err)
+		problem(v, CONTEXT, "%s", *dep_error() ? dep_error() : strerror(-err));
+	/* Not all mismatches were reported. */
+	if (v->context_check.mismatches > v->problems[CONTEXT])
+		v->problems[CONTEXT] = v->context_check.mismatches;
+}
+
 static void print_defects(struct verify *v)
 {
 	const struct dep_verdict *verdict = dep_store_verdict(v->store);
@@ -241,6 +272,8 @@ static void summary(struct verify *v)
 			out_printf(&v->out, "%s: and %llu more problems\n", kinds[i],
 				   (unsigned long long)v->problems[i] - MAX_SHOWN);
 	say_policy(v);
+	if (v->contexts)
+		verify_contexts_text(&v->out, &v->context_check);
 	out_printf(&v->out, "%zu segments, %llu instructions, %llu references", v->nsegs,
 		   (unsigned long long)v->counts.instructions, (unsigned long long)v->counts.refs);
 	if (v->counts.checks)
@@ -265,6 +298,8 @@ static void json_summary(struct verify *v)
 	json_u64(&v->j, "values_used", v->counts.values_used);
 	json_u64(&v->j, "checks", v->counts.checks);
 	json_u64(&v->j, "check_failures", v->counts.check_failures);
+	if (v->contexts)
+		verify_contexts_json(&v->j, &v->context_check);
 	loss_json(&v->j, dep_store_loss(v->store));
 	verdict_json(&v->j, v->store);
 	json_bool(&v->j, "good", !total(v) &&
@@ -327,6 +362,8 @@ int cmd_verify(int argc, char **argv)
 		problem(v, CORRUPT, "out of memory");
 	check_contents(v);
 	progress_end();
+	if (v->contexts)
+		check_contexts(v);
 	if (v->json)
 		json_summary(v);
 	else if (!v->quiet)

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The check of encoded contexts.
+ *
+ * For each stack of a thread there is an encoder's state and a plain stack of the same calls.  The
+ * plain stack has all functions, also those that tail calls have replaced, without the loops of
+ * tail calls: it is what the state must decode to.  It is made and cut by the simplest rules, which
+ * share no code with libdep/context.  Its activations are compared with the frames of the walk.
+ *
+ * Slots are made up, as the walk does not know all stack pointers: activation number k of a stack
+ * has SLOT - k.  The encoder needs only their order.
+ *
+ * Signal handlers have strands of their own in the walk.  Here they are levels of the stack that
+ * they interrupted, as for the encoder.
+ */
+#ifndef ADEPT_CONTEXT_CHECK_H
+#define ADEPT_CONTEXT_CHECK_H
+
+#include "libdep/context/encoder.h"
+#include "libdep/contexts/walk.h"
+
+#define CHECK_SLOT	(1ull << 48)
+#define CHECK_KEPT	256u	/* records that are decoded again later */
+#define CHECK_KEPT_STAMP 8u	/* of one encoding */
+#define CHECK_HISTORY	32u	/* dictionaries that are kept */
+#define CHECK_SHOWN	10u	/* mismatches that are reported */
+
+/** struct check_function - a function at work, and how it was entered */
+struct check_function {
+	u64 site, pc;
+	u32 image, node;
+	u8 kind;		/* enum dep_cc_kind */
+};
+
+/** struct check_activation - @first: its first function; @edge: of the call */
+struct check_activation {
+	size_t first;
+	u32 edge;
+};
+
+/**
+ * struct check_level - the part of a stack that belongs to a strand
+ * @first: its first activation
+ * @split: frame[0] of the strand is an activation of its own: the first function has ended
+ */
+struct check_level {
+	struct check_stack *stack;
+	struct dep_strand *strand;	/* NULL: it is gone */
+	size_t first;
+	bool split;
+};
+
+/** struct check_stack - the plain stack, outermost first, and the encoder's */
+struct check_stack {
+	struct dep_cc_stack encoded;
+	struct check_function *function;
+	size_t n, room;
+	struct check_activation *activation;
+	size_t nactivations, activations_room;
+	struct check_level **level;
+	size_t nlevels, levels_room;
+	size_t strands;			/* levels with a strand */
+};
+
+/** struct check_kept - a record that is decoded again; @hash: of the stack then */
+struct check_kept {
+	struct dep_cc_record record;
+	u64 hash, call;
+	u32 tid;
+	bool used;
+};
+
+/**
+ * struct check - the check of a store
+ * @next: number of the call that is checked next
+ * @functions: in all plain stacks
+ * @err: the first error; nothing is done after it
+ */
+struct check {
+	const struct dep_context_check_options *options;
+	struct dep_context_check *out;
+	struct dep_walk *walk;
+	struct dep_cc_encoder encoder;
+	struct dep_cc_chain chain;
+	u64 next, max_id;
+	size_t functions;
+	struct check_kept kept[CHECK_KEPT];
+	u32 kept_at, kept_stamp, kept_of_stamp;
+	u32 oldest;		/* dictionaries before this one were dropped */
+	int err;
+};
+
+/* ---- stack.c ---- */
+
+/** check_level() - the level of the strand at work, with the frames that it has; NULL: an error */
+struct check_level *check_level(struct check *c);
+/** check_enter() - a call, tail call or handler, entered in @s; 0 or an error */
+int check_enter(struct check *c, struct check_stack *s, const struct check_function *f);
+/** check_leave() - activations from @n on have ended, the last one by a return if @returns */
+void check_leave(struct check *c, struct check_stack *s, size_t n, u32 handlers, bool returns);
+/** check_add_level() - the activations from the next one on belong to @strand; NULL: no memory */
+struct check_level *check_add_level(struct check *c, struct check_stack *s,
+				    struct dep_strand *strand);
+void check_drop_level(struct check_stack *s);
+/** check_cut() - only the first @n activations remain, in the plain stack alone */
+void check_cut(struct check *c, struct check_stack *s, size_t n);
+/** check_forget() - forget a stack: it is begun anew with the frames at the next call */
+void check_forget(struct check *c, struct check_stack *s);
+
+/* ---- compare.c ---- */
+
+/** check_is_due() - true if the call that was made last is to be checked */
+bool check_is_due(struct check *c, const struct check_stack *s);
+/** check_context() - record the context of @s and decode it; forgets @s after a mismatch */
+void check_context(struct check *c, struct check_stack *s);
+/** check_frames() - compare the activations of @l with the frames of its strand */
+bool check_frames(struct check *c, struct check_level *l);
+/** check_same() - NULL if @chain is the stack @s, or what differs */
+const char *check_same(const struct dep_cc_graph *g, const struct dep_cc_chain *chain,
+		       const struct check_stack *s);
+/** check_failed() - count a mismatch and report it; @decoded: NULL: none */
+void check_failed(struct check *c, const char *why, const struct dep_cc_chain *decoded,
+		  const struct check_stack *s);
+
+/* ---- late.c ---- */
+
+/** check_keep() - keep a record, to decode it after later encodings; takes @r, which decodes to @chain */
+void check_keep(struct check *c, struct dep_cc_record *r, const struct dep_cc_chain *chain);
+/** check_late() - decode kept records of dictionaries before @stamp */
+void check_late(struct check *c, u32 stamp);
+/** check_encoded() - a new encoding was made: drop the oldest dictionary if there are many */
+void check_encoded(struct check *c);
+
+/* ---- hooks.c ---- */
+
+extern const struct dep_walk_hooks check_hooks;
+
+#endif

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* The plain stack, and the encoder's stack beside it. */
+#include "libdep/context/array.h"
+#include "libdep/format/file/error.h"
+#include "check.h"
+
+static u64 slot_of(size_t activation)
+{
+	return CHECK_SLOT - activation;
+}
+
+/* See dep_cc_slot_fn. */
+static u64 slot(void *arg, size_t n)
+{
+	const struct check_stack *s = arg;
+
+	return n < s->nactivations ? slot_of(s->nactivations - 1 - n) : 0;
+}
+
+static int fail(struct check *c, int err, const char *what)
+{
+	if (!c->err)
+		c->err = dep_fail(err, what);
+	return c->err;
+}
+
+/* ---- the plain stack ---- */
+
+/* A tail call: a function that the chain has already is the last one again. */
+static bool cut_loop(struct check *c, struct check_stack *s, u32 node)
+{
+	size_t i;
+
+	for (i = s->activation[s->nactivations - 1].first; i < s->n; i++) {
+		if (s->function[i].node != node)
+			continue;
+		c->functions -= s->n - (i + 1);
+		s->n = i + 1;
+		return true;
+	}
+	return false;
+}
+
+static int push(struct check *c, struct check_stack *s, const struct check_function *f, u32 edge)
+{
+	if (f->kind == DEP_CC_TAIL && cut_loop(c, s, f->node))
+		return 0;
+	if (c->functions >= 2 * c->walk->max_frames + 1024)
+		return fail(c, -E2BIG, "the functions at work do not fit the memory allowed");
+	if (dep_cc_room_for(&s->function, s->n, &s->room, sizeof(*f)) ||
+	    dep_cc_room_for(&s->activation, s->nactivations, &s->activations_room,
+			    sizeof(*s->activation)))
+		return fail(c, -ENOMEM, "contexts");
+	if (f->kind != DEP_CC_TAIL)
+		s->activation[s->nactivations++] = (struct check_activation){ s->n, edge };
+	s->function[s->n++] = *f;
+	c->functions++;
+	return 0;
+}
+
+void check_cut(struct check *c, struct check_stack *s, size_t n)
+{
+	if (n >= s->nactivations)
+		return;
+	c->functions -= s->n - s->activation[n].first;
+	s->n = s->activation[n].first;
+	s->nactivations = n;
+}
+
+/* ---- levels ---- */
+
+struct check_level *check_add_level(struct check *c, struct check_stack *s,
+				    struct dep_strand *strand)
+{
+	struct check_level *l = calloc(1, sizeof(*l));
+
+	if (!l || dep_cc_room_for(&s->level, s->nlevels, &s->levels_room, sizeof(*s->level))) {
+		free(l);
+		fail(c, -ENOMEM, "contexts");
+		return NULL;
+	}
+	*l = (struct check_level){
+		.stack = s, .strand = strand, .first = s->nactivations, .split = strand->n < 2,
+	};
+	s->level[s->nlevels++] = l;
+	s->strands++;
+	strand->hooked = l;
+	return l;
+}
+
+void check_drop_level(struct check_stack *s)
+{
+	struct check_level *l = s->level[--s->nlevels];
+
+	if (l->strand) {
+		l->strand->hooked = NULL;
+		s->strands--;
+	}
+	free(l);
+}
+
+void check_forget(struct check *c, struct check_stack *s)
+{
+	while (s->nlevels)
+		check_drop_level(s);
+	check_cut(c, s, 0);
+	dep_cc_encoder_end(&s->encoded);
+	free(s->function);
+	free(s->activation);
+	free(s->level);
+	free(s);
+}
+
+/* ---- calls and returns ---- */
+
+static int encode(struct check *c)
+{
+	int err = dep_cc_encoder_encode(&c->encoder);
+
+	if (err == -ENOMEM)
+		return fail(c, err, "contexts");
+	if (err)
+		return fail(c, err, "a context could not be translated to a new encoding");
+	check_encoded(c);
+	return 0;
+}
+
+/* The encoder's part of a call; 0, 1: a new encoding is due, or an error. */
+static int encode_call(struct check *c, struct check_stack *s, const struct check_function *f,
+		       u32 *edge)
+{
+	size_t n = f->kind == DEP_CC_TAIL ? s->nactivations - 1 : s->nactivations;
+	const struct dep_cc_call call = {
+		.site = f->site, .rsp = slot_of(n), .callee = f->node, .kind = f->kind,
+	};
+
+	*edge = DEP_CC_NONE;
+	if (f->kind == DEP_CC_HANDLER)
+		return dep_cc_state_handler(&s->encoded.state, f->site, f->node);
+	return dep_cc_encoder_call(&c->encoder, &s->encoded, &call, edge);
+}
+
+int check_enter(struct check *c, struct check_stack *s, const struct check_function *from)
+{
+	struct check_function f = *from;
+	int ret;
+	u32 edge;
+
+	f.node = dep_cc_graph_node(&c->encoder.graph, f.pc, f.image);
+	if (f.node == DEP_CC_NONE)
+		return fail(c, -E2BIG, "the functions do not fit the memory allowed");
+	ret = encode_call(c, s, &f, &edge);
+	if (ret == -ENOMEM || ret == -E2BIG)
+		return fail(c, ret, "the contexts at work do not fit the memory allowed");
+	if (ret < 0) {
+		check_failed(c, "the encoder refused a call", NULL, s);
+		check_forget(c, s);
+		return 0;
+	}
+	c->out->calls++;
+	if (push(c, s, &f, edge) || (ret == 1 && encode(c)))
+		return c->err;
+	if (check_is_due(c, s))
+		check_context(c, s);
+	return c->err;
+}
+
+void check_leave(struct check *c, struct check_stack *s, size_t n, u32 handlers, bool returns)
+{
+	struct dep_cc_state *st = &s->encoded.state;
+	u32 edge = s->activation[n].edge;
+	int err;
+
+	check_cut(c, s, n);
+	if (returns)
+		err = dep_cc_state_return(st, &c->encoder.graph, edge, slot_of(n));
+	else
+		err = dep_cc_state_unwind(st, s->function[s->n - 1].node, slot_of(n - 1),
+					  handlers);
+	if (!err && st->function == s->function[s->n - 1].node)
+		return;
+	check_failed(c, returns ? "the encoder returned to another function" :
+				  "the encoder did not find the function that goes on", NULL, s);
+	check_forget(c, s);
+}
+
+/* ---- stacks that begin, with frames that the walk has already ---- */
+
+#define TAILS_MAX	64u
+
+/* The functions of a frame with context @ctx, called by one with context @before. */
+static int adopt_frame(struct check *c, struct check_stack *s, const struct dep_activation *f,
+		       u32 before, bool first)
+{
+	const struct dep_node *node = c->walk->tree.node;
+	u32 tail[TAILS_MAX], n = 0, at = f->ctx;
+	struct check_function to = { .kind = first ? DEP_CC_START : DEP_CC_CALL };
+
+	while ((first || at != before) && node[at].kind == DEP_CONTEXT_TAIL && n < TAILS_MAX) {
+		tail[n++] = at;
+		at = node[at].parent;
+	}
+	to.pc = node[at].pc;
+	to.image = node[at].image;
+	to.site = !first && (f->ctx == before || !node[at].site) ? f->ret : node[at].site;
+	while (!check_enter(c, s, &to) && n) {
+		n--;
+		to = (struct check_function){
+			.site = node[tail[n]].site, .pc = node[tail[n]].pc,
+			.image = node[tail[n]].image, .kind = DEP_CC_TAIL,
+		};
+		if (!c->walk->at->hooked)
+			return 0;
+	}
+	return c->err;
+}
+
+static struct check_level *adopt(struct check *c, struct dep_strand *strand)
+{
+	struct check_stack *s = calloc(1, sizeof(*s));
+	u32 before = 0;
+	size_t i;
+
+	c->encoder.graph.max = c->walk->max_frames < DEP_CC_MAX ? (u32)c->walk->max_frames + 64 :
+								  DEP_CC_MAX;
+	if (!s || dep_cc_encoder_begin(&c->encoder, &s->encoded, NULL, slot, s)) {
+		free(s);
+		fail(c, -ENOMEM, "contexts");
+		return NULL;
+	}
+	c->out->stacks++;
+	if (!check_add_level(c, s, strand)) {
+		check_forget(c, s);
+		return NULL;
+	}
+	for (i = strand->n > 1; i < strand->n && !c->err && strand->hooked; i++) {
+		adopt_frame(c, s, strand->frame + i, before, !s->n);
+		before = strand->frame[i].ctx;
+	}
+	return c->err ? NULL : strand->hooked;
+}
+
+/* Number of the level's activations that are still at work. */
+static size_t at_work(struct check_level *l)
+{
+	l->split |= l->strand->n < 2;
+	return l->split ? l->strand->n : l->strand->n - 1;
+}
+
+struct check_level *check_level(struct check *c)
+{
+	struct dep_strand *strand = c->walk->at;
+	struct check_level *l = strand->hooked;
+	struct check_stack *s;
+	size_t n;
+
+	if (c->err)
+		return NULL;
+	if (!l)
+		return adopt(c, strand);
+	s = l->stack;
+	n = l->first + at_work(l);
+	if (n > s->nactivations) {
+		/* Frames that no hook was told of. */
+		check_failed(c, "frames are missing", NULL, s);
+		check_forget(c, s);
+		return NULL;
+	}
+	while (s->level[s->nlevels - 1] != l)
+		check_drop_level(s);
+	if (n < s->nactivations)
+		check_leave(c, s, n, (u32)s->nlevels - 1, false);
+	return strand->hooked;
+}
