@@ -223,6 +223,7 @@ suite attach-cases 300 bash tests/attach_cases.sh
 suite attach-servers 300 bash tests/attach_servers.sh
 suite attach-stress 300 bash tests/attach_stress.sh
 suite stacks 300 bash tests/stacks.sh
+suite encoding 300 bash tests/encoding.sh
 suite backtraces 300 bash tests/backtraces.sh
 suite chaos "$(cases 400 3000)" bash tests/chaos.sh
 suite fragments 300 bash tests/fragments.sh

@@ -249,7 +249,7 @@ _depctl()
 		;;
 	diff) options="--contexts --threshold= --top= --json --jobs= --help" ;;
 	where) options="--process= --time= --json --help" ;;
-	verify) options="--quiet --json --jobs --rebuild --help" ;;
+	verify) options="--quiet --json --jobs --contexts= --rebuild --help" ;;
 	module) options="--json --help" ;;
 	status) options="--users --json --socket= --help" ;;
 	sessions) options="--json --socket= --help" ;;

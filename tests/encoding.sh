@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# depctl verify --contexts: all calls of a recording are encoded, and contexts decode to the stacks.
+. "$(dirname "$0")/lib.sh"
+need_depctl
+"$tests/programs/build.sh" "$build/programs" || exit 1
+cd "$tmp" || exit 1
+
+# field NAME FILE: a number of the object "contexts" of verify --json
+field() {
+	/usr/bin/python3 -c 'import json, sys
+print(json.load(open(sys.argv[2]))["contexts"][sys.argv[1]])' "$1" "$2"
+}
+
+# verified NAME N ENCODINGS COMMAND...: record it, and check one call in N; the graph must have been
+# encoded at least ENCODINGS times
+verified() {
+	name=$1 every=$2 encodings=$3
+	shift 3
+	have "$1" || return
+	rm -rf dep
+	if ! clean timeout 240 "$DEPCTL" record -q -o dep -- "$@" </dev/null >out 2>err; then
+		fail "$name: $(tail -n 1 err)"
+	elif ! timeout 240 "$DEPCTL" verify --json --contexts="$every" dep >json 2>err; then
+		fail "$name: $(tail -n 1 err) $(cut -c 1-500 json)"
+	elif [ "$(field mismatches json)" != 0 ] || [ "$(field checked json)" = 0 ] ||
+	     [ "$(field encodings json)" -lt "$encodings" ]; then
+		fail "$name: $(cut -c 1-500 json)"
+	elif [ "$every" = 1 ] && [ "$(field checked json)" != "$(field calls json)" ]; then
+		fail "$name: not all calls were checked: $(cut -c 1-500 json)"
+	else
+		pass "$name: $(field calls json) calls, $(field checked json) checked," \
+		     "$(field checked_later json) again later, $(field encodings json) encodings"
+	fi
+}
+
+# The programs of the suite stacks: exceptions, longjmp, signals, coroutines, fork, tail calls.
+for case in jumps signals siglongjmps coroutines children assembly ring; do
+	verified "$case" 1 0 "$build/programs/stacks" ranges "$case"
+done
+# Its stack has 100,000 frames.
+verified recursion 2000 1 "$build/programs/stacks" ranges recursion
+verified throw 1 1 "$build/programs/stacks_throw"
+verified perl 1 1 perl -e 'for (1..1000) { $h{$_ % 100} .= "x" } eval { die } for 1..100'
+verified python 1 1 /usr/bin/python3 -Sc 'f = lambda n: n if n < 2 else f(n - 1) + f(n - 2)
+f(6)
+try: int("x")
+except ValueError: pass'
+verified sqlite3 1 1 sqlite3 :memory: 'with recursive c(x) as (select 1 union all
+	select x + 1 from c where x < 300) select sum(x) from c group by x % 3'
+
+# The text has one line, and the same each time.
+timeout 240 "$DEPCTL" verify --contexts=7 dep >first 2>&1
+timeout 240 "$DEPCTL" verify --contexts=7 --jobs=1 dep >second 2>&1
+is "the check can be repeated" "$(cat first)" "$(cat second)"
+is "one line for the contexts" "$(grep -c '^contexts: .* 0 mismatches, ' first)" 1
+is "no line without the option" "$("$DEPCTL" verify dep | grep -c contexts)" 0
+"$DEPCTL" verify --contexts=0 dep >out 2>&1
+is "one call in 0 is wrong usage" $? 2
+finish
