@@ -240,6 +240,47 @@ struct dep_formats {
  */
 int dep_formats(struct dep_store *s, struct dep_formats *f);
 
+/** enum dep_paper_format - streams in the formats of the DEP paper; dep_recover(3) has the layouts */
+enum dep_paper_format {
+	DEP_PAPER_BB_PC,	/* 8 bytes per block */
+	DEP_PAPER_BB_PC32,	/* 4 bytes per block: number of the region, low 16 bits */
+	DEP_PAPER_DEPC,	/* 2-byte tags of a 64-bit address */
+	DEP_PAPER_DEPC32,	/* the paper's tags, of the addresses of DEP_PAPER_BB_PC32 */
+	DEP_PAPER_CF_BITS,	/* CF_bit: a bit per conditional branch */
+	DEP_PAPER_CF_TARGETS,	/* CF_bit: 8 bytes per indirect branch */
+	DEP_PAPER_MEM_ADDR,	/* 8 bytes per reference */
+	DEP_PAPER_DEPM,	/* 8 bytes per register value */
+	DEP_PAPER_REGIONS,	/* 8 bytes per region, of the whole store */
+	DEP_PAPER_FORMATS
+};
+
+/**
+ * struct dep_format_sink - receives the streams
+ * @want: bit 1 << enum dep_paper_format: streams to be written
+ * @put: called with a part of the stream of @thread, at most 64 KiB and no parts of units.  All
+ *	data of a thread come before those of the next one.  Another value than 0 ends
+ *	dep_formats_write(), which returns it.  NULL: nothing is called
+ * @failed: called for each segment that cannot be recovered; may be NULL.  The streams continue
+ *	with the next segment, as after a gap
+ */
+struct dep_format_sink {
+	unsigned int want;
+	int (*put)(void *arg, uint32_t thread, enum dep_paper_format format, const void *data,
+		   size_t size);
+	void (*failed)(void *arg, const struct dep_segment *seg, const char *why);
+	void *arg;
+};
+
+/**
+ * dep_formats_write() - write the trace of @n segments in formats of the DEP paper
+ * @segs: in the order of dep_store_segments()
+ *
+ * Return: 0, also if segments failed; what put() returned; -ENOMEM; or -EOVERFLOW: there are more
+ * than 65535 regions of 64 KiB with code, so that addresses have no 4-byte form.
+ */
+int dep_formats_write(struct dep_store *s, const struct dep_segment *segs, size_t n,
+		      const struct dep_format_sink *sink);
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

@@ -34,12 +34,12 @@ static int run_piece(struct dep_interp *r, const struct dep_program *p, const st
 	r->counts.blocks += n.blocks;
 	r->counts.instructions += to->insn - from->insn;
 	r->counts.values_used += to->word - from->word;
-	if (r->tracer)
-		r->tracer->piece(r->tracer->arg, p, in, from->insn, to->insn);
 	r->known = to->known;
 	dep_settle_exit(r);
 	r->pc = to->insn < p->d->ninsns ? in->insn[to->insn].pc : 0;
 	r->last_pc = to->insn ? in->insn[to->insn - 1].pc : 0;
+	if (r->tracer)
+		return dep_run_traced(r, p, from->op, to->op, last_insn, from->insn, to->insn);
 	return dep_interp_ops(r, p, from->op, to->op, last_insn);
 }
 
@@ -116,6 +116,8 @@ static int run_interrupted(struct dep_interp *r, const struct dep_program *p, u3
 	if (insn >= p->d->ninsns || !(in->flags & DEP_I_STRING))
 		return dep_fail(-EBADMSG, "an interrupted instruction is not a string instruction");
 	code = r->filter ? dep_filter_code(r->filter, in->pc) : 0;
+	if (r->tracer)
+		r->tracer->interrupted(r->tracer->arg, r, in, post);
 	err = dep_interp_string(r, &p->unusual[in->string].string, code, in->pc, post, 1);
 	/* The instruction has changed rcx, too.  A context event follows, which has its value. */
 	r->known &= (u16)~X86_BIT(X86_RCX);

@@ -52,16 +52,6 @@ static int run_filtered(struct dep_interp *r, const struct dep_program *p,
 	return dep_interp_filtered(r, p, x, 0);
 }
 
-static int trace_record(struct dep_interp *r, const struct dep_exit_info *x)
-{
-	const struct dep_details *in;
-	int err = dep_program_details(x->program, &in);
-
-	if (!err)
-		r->tracer->piece(r->tracer->arg, x->program, in, 0, x->ninsns);
-	return err;
-}
-
 static int run_record(struct dep_interp *r, const struct dep_cursor *at,
 		      const struct dep_exit_info *x, u32 id)
 {
@@ -83,10 +73,8 @@ static int run_record(struct dep_interp *r, const struct dep_cursor *at,
 	r->counts.instructions += x->ninsns;
 	r->counts.values_used += x->words;
 	if (r->tracer)
-		err = trace_record(r, x);
-	if (err)
-		return err;
-	if (is_filtered(r, x))
+		err = dep_run_traced(r, p, 0, x->op_end, x->ninsns, 0, x->ninsns);
+	else if (is_filtered(r, x))
 		err = run_filtered(r, p, x);
 	else
 		err = dep_interp_ops(r, p, 0, x->op_end, x->ninsns);
@@ -111,11 +99,15 @@ static int apply_event(struct dep_interp *r, const struct dep_cursor *at, u32 id
 		r->known = 0xffff;
 		r->pc = ctx->pc;
 		*pc = ctx->pc;
+		if (r->tracer)
+			r->tracer->moved(r->tracer->arg, ctx->pc);
 		break;
 	case ADEPT_EV_PARTIAL:
 		return dep_run_partial(r, at, part, head);
 	case ADEPT_EV_SIGNAL:
 		*pc = sig->pc;
+		if (r->tracer)
+			r->tracer->moved(r->tracer->arg, sig->pc);
 		/* fall through */
 	case ADEPT_EV_SIGRETURN:
 		/* No register is known until the next context event, maybe in the next segment. */

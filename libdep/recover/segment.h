@@ -58,6 +58,16 @@ int dep_exit_find(struct dep_interp *r, u32 id, const struct dep_exit_info **out
 /** dep_settle_exit() - set r->pc, last_pc and after_syscall from the exit that was taken last */
 void dep_settle_exit(struct dep_interp *r);
 
+/* ---- traced_ops.c ---- */
+
+/**
+ * dep_run_traced() - dep_interp_ops() for instructions @first to @end - 1, with r->tracer
+ *
+ * Return: 0, or an error.
+ */
+int dep_run_traced(struct dep_interp *r, const struct dep_program *p, u32 from, u32 to,
+		   u32 last_insn, u32 first, u32 end);
+
 /* ---- partial_record.c ---- */
 
 /** dep_run_head_record() - run the rest of a record that began in the previous segment */

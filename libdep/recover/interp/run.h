@@ -66,14 +66,25 @@ static inline int dep_batch_room(struct dep_batch *o, size_t n)
 	return o->n + n <= o->room ? 0 : dep_batch_grow(o, n);
 }
 
+struct dep_interp;
+
 /**
- * struct dep_tracer - receives instructions instead of items (paper_formats.c)
+ * struct dep_tracer - follows the instructions, besides the items (paper_formats.c)
  *
- * piece() is called for each executed piece of a fragment: instructions @from to @to - 1.
+ * begin() and end() enclose each executed piece of a fragment: instructions @from to @to - 1.
+ * Between them, op() is called before each operation @op; r->slot has the registers.  NULL: nothing
+ * is called there.  moved() is called when an event sets the registers and continues at @pc; @pc is
+ * 0 if it is unknown.  interrupted() is called for a string instruction that was interrupted;
+ * @post is its final pointer.
  */
 struct dep_tracer {
-	void (*piece)(void *arg, const struct dep_program *p, const struct dep_details *d,
+	void (*begin)(void *arg, const struct dep_program *p, const struct dep_details *d,
 		      u32 from, u32 to);
+	void (*op)(void *arg, const struct dep_interp *r, const struct dep_program *p, u32 op);
+	void (*end)(void *arg);
+	void (*moved)(void *arg, u64 pc);
+	void (*interrupted)(void *arg, const struct dep_interp *r, const struct dep_insn *in,
+			    u64 post);
 	void *arg;
 };
 

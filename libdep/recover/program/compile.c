@@ -235,6 +235,7 @@ static int add_insn(struct dep_builder *b, struct dep_site *at, const struct ade
 	if (!insn)
 		return -ENOMEM;
 	insn->pc = at->pc;
+	insn->len = in->len;
 	insn->gpr_addr = in->gpr_addr;
 	insn->gpr_write = in->gpr_write;
 	if (in->kind == X86_JCC || in->kind == X86_LOOP)

@@ -151,6 +151,7 @@ struct dep_insn {
 	u16 gpr_addr, gpr_write;
 	u16 string;		/* of a string instruction: index in dep_program.unusual */
 	u8 flags;		/* DEP_I_* */
+	u8 len;
 };
 
 struct dep_store_info {
@@ -159,7 +160,7 @@ struct dep_store_info {
 	u16 word;		/* number of 64-bit values of the record before this store */
 };
 
-/** struct dep_details - all positions in a program: for dep_program_cut() and paper_formats.c */
+/** struct dep_details - all positions in a program: for dep_program_cut() and tracers */
 struct dep_details {
 	struct dep_insn *insn;
 	struct dep_store_info *store;
