@@ -174,7 +174,7 @@ DEPCTL_OBJ += $(B)/page_embed.o
 
 $(B)/depctl: $(DEPCTL_OBJ) $(B)/libdep.a
 	$(call msg,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(SANFLAGS) -o $@ $^ $(HOSTLIBS) $(LIBS) -lz
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(SANFLAGS) -o $@ $^ $(HOSTLIBS) $(LIBS) -lz -lbz2 -llzma
 
 # ---- tests ----
 

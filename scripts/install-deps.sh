@@ -11,7 +11,7 @@ set -eu
 
 packages="gcc make binutils libc6-dev libzydis-dev libzstd-dev liblz4-dev libxxhash-dev
 	libsqlite3-dev libcjson-dev libelf-dev libdw-dev liburing-dev libbpf-dev libsystemd-dev
-	zlib1g-dev bpftool clang llvm"
+	zlib1g-dev libbz2-dev liblzma-dev bpftool clang llvm"
 tests="g++ libcmocka-dev libclang-rt-14-dev python3 strace pkg-config procps util-linux
 	gawk mawk perl gzip bzip2 xz-utils zstd pigz sqlite3 luajit povray redis-server redis-tools
 	libpython3.11-testsuite bc cppcheck python3-prometheus-client python3-jsonschema valgrind
@@ -19,7 +19,7 @@ tests="g++ libcmocka-dev libclang-rt-14-dev python3 strace pkg-config procps uti
 	postgresql-client stress-ng lua5.4 lcov protobuf-compiler golang-1.19-go autofdo bolt-16
 	chromium dpkg-dev"
 
-long="libevent-dev libbz2-dev bzip2 python3-sphinx nodejs openjdk-17-jdk-headless"
+long="libevent-dev bzip2 python3-sphinx nodejs openjdk-17-jdk-headless"
 
 vm="linux-headers-amd64 qemu-system-x86 busybox-static cpio kmod sparse bzip2 xz-utils pigz perl
 	mawk sqlite3 python3"

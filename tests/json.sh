@@ -119,6 +119,7 @@ gcc -O1 -g -pthread -o racy racy.c || exit 1
 for store in racy.dep shell.dep; do
 	valid ls-store ls --json --modules $store
 	valid info info --json --formats $store
+	valid info info --json --formats --compress $store
 	valid info info --json --quick $store
 	valid verify verify --json $store
 	for what in refs blocks events timestamps functions segments fragments; do

@@ -67,6 +67,7 @@ static void search(struct dep_store *s, const struct dep_sink *sink)
 	int err;
 
 	dep_formats(s, &f);
+	dep_formats_write(s, seg, n, &(struct dep_format_sink){ .want = ~0u });
 	items = 0;
 	if (n > 1)
 		dep_recover(s, seg, n, sink, &(struct dep_recover_options){ .jobs = 2 });

@@ -221,7 +221,7 @@ _depctl()
 	pause | resume) options="--socket --quiet --help" ;;
 	snapshot) options="--output --session --socket --quiet --help" ;;
 	ls) options="--modules --json --help" ;;
-	info) options="--attach --formats --quick --json --jobs --help" ;;
+	info) options="--attach --formats --compress --output= --quick --json --csv --jobs --help" ;;
 	dump) options="--refs --blocks --events --timestamps --functions --segments --fragments --log
 		--thread --segment
 		--fields= --json --jobs --help" ;;

@@ -13,17 +13,37 @@
 #include "attach_info.h"
 #include "info.h"
 
-enum { OPT_FORMATS = OPT_JSON + 1, OPT_QUICK, OPT_ATTACH };
+enum { OPT_FORMATS = OPT_JSON + 1, OPT_QUICK, OPT_ATTACH, OPT_COMPRESS, OPT_OUTPUT, OPT_CSV };
 
 static const struct argp_option options[] = {
 	{ "formats", OPT_FORMATS, NULL, 0, "Also print the size of the trace in other formats", 1 },
+	{ "compress", OPT_COMPRESS, NULL, 0, "With --formats: produce the streams, and compress them "
+	  "by Sequitur, bzip2, zstd and xz", 1 },
+	{ "output", OPT_OUTPUT, "DIR", 0, "With --formats: write the streams to files in DIR", 1 },
 	{ "quick", OPT_QUICK, NULL, 0, "Print only what is known without recovering the trace", 1 },
 	{ "attach", OPT_ATTACH, NULL, 0, "Print what is known of the processes that were attached "
 	  "to: how their threads were entered and left, call stacks, open descriptors", 1 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON", 2 },
+	{ "csv", OPT_CSV, NULL, 0, "With --compress or --output: print only the formats, as "
+	  "comma-separated values", 2 },
 	{ "jobs", 'j', "N", 0, "Recover with N threads (default: one per processor)", 2 },
 	{ 0 }
 };
+
+static void check_options(const struct info *f, struct argp_state *state)
+{
+	if (f->attach && (f->quick || f->formats))
+		argp_error(state, "--attach cannot be combined with --quick and --formats");
+	if (f->quick && f->formats)
+		argp_error(state, "--formats needs the recovered trace: it cannot be "
+			   "combined with --quick");
+	if (f->streams && !f->formats)
+		argp_error(state, "--compress and --output need --formats");
+	if (f->csv && !f->streams)
+		argp_error(state, "--csv needs --compress or --output");
+	if (f->csv && f->json)
+		argp_error(state, "only one of --json and --csv can be given");
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -34,6 +54,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_FORMATS:
 		f->formats = true;
 		break;
+	case OPT_COMPRESS:
+		f->paper.compress = f->streams = true;
+		break;
+	case OPT_OUTPUT:
+		f->paper.output = arg;
+		f->streams = true;
+		break;
+	case OPT_CSV:
+		f->csv = true;
+		break;
 	case OPT_QUICK:
 		f->quick = true;
 		break;
@@ -41,11 +71,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		f->attach = true;
 		break;
 	case ARGP_KEY_END:
-		if (f->attach && (f->quick || f->formats))
-			argp_error(state, "--attach cannot be combined with --quick and --formats");
-		if (f->quick && f->formats)
-			argp_error(state, "--formats needs the recovered trace: it cannot be "
-				   "combined with --quick");
+		check_options(f, state);
 		break;
 	default:
 		return err;
@@ -149,10 +175,29 @@ static int collect(struct info *f)
 	return i ? -1 : 0;
 }
 
+static int collect_formats(struct info *f)
+{
+	int ret;
+
+	if (f->streams) {
+		f->paper.store = f->store;
+		f->paper.instructions = f->total.counts.instructions;
+		if (formats_collect(&f->paper))
+			return 1;
+	}
+	/* A segment that cannot be read is left out and is reported at the end. */
+	ret = dep_formats(f->store, &f->sizes);
+	if (!ret || f->unreadable)
+		return 0;
+	warn("cannot compute the size of the trace in other formats: %s",
+	     *dep_error() ? dep_error() : strerror(-ret));
+	return 1;
+}
+
 int cmd_info(int argc, char **argv)
 {
 	struct info *f = calloc(1, sizeof(*f));
-	int status = EXIT_FAILURE, ret;
+	int status = EXIT_FAILURE;
 
 	if (!f) {
 		warn("out of memory");
@@ -164,7 +209,7 @@ int cmd_info(int argc, char **argv)
 		goto out_free;
 	}
 	out_begin(&f->out);
-	if (!f->json)
+	if (!f->json && !f->csv)
 		out_layout(&f->out);
 	f->store = open_store(f->path);
 	if (!f->store)
@@ -173,14 +218,8 @@ int cmd_info(int argc, char **argv)
 		warn("out of memory");
 		goto out_close;
 	}
-	if (f->formats) {
-		ret = dep_formats(f->store, &f->sizes);
-		if (ret) {
-			warn("cannot compute the size of the trace in other formats: %s",
-			     *dep_error() ? dep_error() : strerror(-ret));
-			goto out_close;
-		}
-	}
+	if (f->formats && collect_formats(f))
+		goto out_close;
 	status = info_print(f);
 	status |= out_end(&f->out);
 	if (f->unreadable) {
@@ -193,6 +232,7 @@ int cmd_info(int argc, char **argv)
 out_close:
 	dep_store_close(f->store);
 out_free:
+	formats_free(&f->paper);
 	free(f->first_error);
 	free(f->rows);
 	free(f);

@@ -5,6 +5,7 @@
 
 #include "tools/depctl/depctl.h"
 #include "tools/depctl/common/output.h"
+#include "formats.h"
 
 /** struct info_row - numbers of one thread, or of all threads (@thread NULL) */
 struct info_row {
@@ -19,7 +20,8 @@ struct info_row {
 
 struct info {
 	const char *path;
-	bool json, formats, quick, attach;
+	bool json, csv, formats, quick, attach;
+	bool streams;		/* --compress or --output: @paper is set */
 	unsigned int jobs;
 	struct dep_store *store;
 	const struct dep_segment *segs;
@@ -29,6 +31,7 @@ struct info {
 	uint64_t unreadable;
 	char *first_error;
 	struct dep_formats sizes;
+	struct formats paper;
 	bool kept_last;		/* recorded with --last */
 	struct dep_last kept;	/* with @kept_last */
 	struct out out;

@@ -210,6 +210,8 @@ static void print_json(struct info *f)
 		json_u64(&j, "depm", f->sizes.depm);
 		json_close(&j, '}');
 	}
+	if (f->streams)
+		formats_json(&f->paper, &j);
 	json_close(&j, '}');
 	json_line(&j);
 }
@@ -442,6 +444,10 @@ int info_print(struct info *f)
 		print_json(f);
 		return 0;
 	}
+	if (f->csv) {
+		formats_csv(&f->paper, &f->out);
+		return 0;
+	}
 	print_head(f);
 	if (print_threads(f))
 		return EXIT_FAILURE;
@@ -458,5 +464,7 @@ int info_print(struct info *f)
 	print_loss(f);
 	if (f->formats)
 		print_formats(f);
+	if (f->streams && formats_table(&f->paper, &f->out))
+		return EXIT_FAILURE;
 	return 0;
 }
