@@ -188,7 +188,7 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	context_intervals context_graph context_state context_stacks context_forged \
 	context_random context_check callers page kept kept_contexts kept_contexts_forged trigger_queue \
 	export_samples index paths paths_chords paths_predict paths_random paths_large sequitur \
-	hot hot_forged
+	hot hot_forged overlap
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)
@@ -273,6 +273,8 @@ $(B)/tests/test_context_check: $(call unit_obj,test_context_check) $(B)/libdep.a
 $(B)/tests/test_sequitur: $(call unit_obj,test_sequitur grammar_check) $(B)/libdep.a
 $(B)/tests/test_hot: $(call unit_obj,test_hot grammar_check) $(B)/libdep.a
 $(B)/tests/test_hot_forged: $(call unit_obj,test_hot_forged grammar_check) $(B)/libdep.a
+$(B)/tests/test_overlap: $(call unit_obj,test_overlap) \
+		$(B)/host/tools/depctl/diff/overlap_sums.o $(B)/host/tools/depctl/common/numbering.o
 $(B)/tests/test_symbols: $(call unit_obj,test_symbols test_symbols_files test_symbols_code \
 				test_symbols_starts test_symbols_odd sym_run sym_code) $(B)/libdep.a
 $(B)/tests/test_write_queue: $(call unit_obj,test_write_queue stream stream_frag fixed_random) \

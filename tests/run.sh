@@ -195,6 +195,7 @@ suite export 300 bash tests/export.sh
 suite export-compilers 300 bash tests/export_compilers.sh
 suite export-viewers 300 bash tests/export_viewers.sh
 suite diff 300 bash tests/diff.sh
+suite overlap 480 bash tests/overlap.sh
 suite profiles 600 bash tests/profiles.sh
 suite streams 300 bash tests/streams.sh
 suite paths 300 bash tests/paths.sh

@@ -247,7 +247,8 @@ _depctl()
 		options="--output= --weight= --axis= --process= --thread= --function= --module= --jobs=
 			--help"
 		;;
-	diff) options="--contexts --threshold= --top= --json --jobs= --help" ;;
+	diff) options="--contexts --overlap --overlap= --threshold= --top= --json --csv --jobs=
+		--help" ;;
 	where) options="--process= --time= --json --help" ;;
 	verify) options="--quiet --json --jobs --contexts= --rebuild --help" ;;
 	module) options="--json --help" ;;

@@ -4,6 +4,7 @@
 #define DEPCTL_DIFF_H
 
 #include "tools/depctl/common/numbering.h"
+#include "tools/depctl/common/output.h"
 #include "tools/depctl/export/load.h"
 
 #define SIDES	2u	/* before, after */
@@ -63,7 +64,8 @@ bool code_hash(const struct loaded *l, const struct function *f,
 
 /** struct diff_options - owned by the command */
 struct diff_options {
-	bool json, contexts;
+	bool json, csv, contexts;
+	unsigned int overlap;		/* bits 1 << enum overlap_kind; 0: print changes */
 	uint64_t top;			/* rows of text; 0: all */
 	uint64_t threshold;		/* instructions; smaller changes are left out */
 	double threshold_share;		/* the same, as a share of those of the first store */
@@ -71,5 +73,8 @@ struct diff_options {
 
 /** diff_print() - print what differs; return the exit status */
 int diff_print(struct diff *d, const struct diff_options *o);
+
+/** diff_json_side() - write what a store has in total as member @key */
+void diff_json_side(struct json *j, const struct diff *d, const char *key, unsigned int side);
 
 #endif

@@ -244,18 +244,18 @@ static void json_row(struct printer *p, const struct change *c)
 	json_line(j);
 }
 
-static void json_side(struct printer *p, const char *key, unsigned int side)
+void diff_json_side(struct json *j, const struct diff *d, const char *key, unsigned int side)
 {
-	const struct loaded *l = &p->d->l[side];
+	const struct loaded *l = &d->l[side];
 	struct reasons why;
 
 	reasons_of_profile(&why, l->store, l->profile, l->contexts);
-	json_object(&p->j, key);
-	json_str(&p->j, "store", p->d->path[side]);
-	json_u64(&p->j, "instructions", l->profile->insns);
-	json_u64(&p->j, "references", l->profile->refs);
-	json_bool(&p->j, "complete", !why.n);
-	json_close(&p->j, '}');
+	json_object(j, key);
+	json_str(j, "store", d->path[side]);
+	json_u64(j, "instructions", l->profile->insns);
+	json_u64(j, "references", l->profile->refs);
+	json_bool(j, "complete", !why.n);
+	json_close(j, '}');
 }
 
 static void print_json(struct printer *p)
@@ -267,8 +267,8 @@ static void print_json(struct printer *p)
 	json_object(&p->j, NULL);
 	json_u64(&p->j, "differences", p->n);
 	json_u64(&p->j, "below_threshold", p->left_out);
-	json_side(p, "in_first", 0);
-	json_side(p, "in_second", 1);
+	diff_json_side(&p->j, p->d, "in_first", 0);
+	diff_json_side(&p->j, p->d, "in_second", 1);
 	json_close(&p->j, '}');
 	json_line(&p->j);
 }
