@@ -394,7 +394,7 @@ $(B)/tests/make_store: tests/programs/make_store.c $(call unit_obj,old_store) $(
 	$(Q)$(CC) $(TESTFLAGS) -o $@ $^ $(LIBS)
 
 $(B)/tests/set_manifest $(B)/tests/store_lock $(B)/tests/steps_seen $(B)/tests/stacks_check \
-		$(B)/tests/backtraces_check $(B)/tests/streams_check \
+		$(B)/tests/backtraces_check $(B)/tests/streams_check $(B)/tests/formats_check \
 		$(B)/tests/paths_check: \
 		$(B)/tests/%: tests/programs/%.c $(B)/libdep.a
 	@mkdir -p $(@D)
@@ -424,8 +424,7 @@ $(B)/tests/bench_races: tests/bench/races.c $(call part_obj,analyze/races)
 
 tests: all $(TESTS) $(SHOW) $(SYM) $(addprefix $(B)/tests/,make_store touched fake_depd \
 	store_lock set_manifest steps_seen stacks_check backtraces_check streams_check \
-	paths_check \
-	write_page)
+	formats_check paths_check write_page)
 
 check: tests
 	$(Q)BUILD="$$(pwd)/$(B)" LONG=$(or $(LONG),0) UNIT="$(UNIT)" bash tests/run.sh $(SUITES)

@@ -199,6 +199,7 @@ suite overlap 480 bash tests/overlap.sh
 suite profiles 600 bash tests/profiles.sh
 suite streams 300 bash tests/streams.sh
 suite paths 300 bash tests/paths.sh
+suite formats 300 bash tests/formats.sh
 suite live-profiles 300 bash tests/live_profiles.sh
 suite page 300 bash tests/page.sh
 suite metrics 300 bash tests/metrics.sh
