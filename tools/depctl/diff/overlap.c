@@ -79,16 +79,13 @@ const char *const overlap_names[OVERLAP_KINDS] = {
 	[OVERLAP_CONTEXTS] = "contexts", [OVERLAP_STREAMS] = "streams",
 };
 
-int overlap_collect(struct diff *d, enum overlap_kind kind, unsigned int jobs,
-		    struct overlap_members *m)
+int overlap_counts(const struct diff *d, enum overlap_kind kind, struct overlap_members *m)
 {
 	switch (kind) {
 	case OVERLAP_FUNCTIONS:
 		return count_functions(d, m);
 	case OVERLAP_CONTEXTS:
 		return count_contexts(d, m);
-	case OVERLAP_STREAMS:
-		return overlap_streams(d, jobs, m);
 	default:
 		return count_edges(d, m, kind == OVERLAP_PAIRS);
 	}

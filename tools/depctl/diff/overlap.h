@@ -60,12 +60,12 @@ int overlap_compute(const struct overlap_members *m, struct overlap *out);
 /* ---- overlap.c ---- */
 
 /**
- * overlap_collect() - the members of a profile, after diff_functions() and diff_contexts()
+ * overlap_counts() - the members of a profile other than streams
  *
- * Return: 0, or 1 after a message; overlap_members_free() is needed in both cases.
+ * After diff_functions() and, for contexts, diff_contexts().  Return: 0, or 1 after a message;
+ * overlap_members_free() is needed in both cases.
  */
-int overlap_collect(struct diff *d, enum overlap_kind kind, unsigned int jobs,
-		    struct overlap_members *m);
+int overlap_counts(const struct diff *d, enum overlap_kind kind, struct overlap_members *m);
 
 /** struct overlap_site - an address of code, equal in both stores */
 struct overlap_site {
@@ -80,7 +80,7 @@ struct overlap_site overlap_site(const struct diff *d, unsigned int side, uint32
 
 /* ---- overlap_streams.c ---- */
 
-/** overlap_streams() - overlap_collect() of streams */
+/** overlap_streams() - the same for hot streams, which are searched with @jobs threads */
 int overlap_streams(struct diff *d, unsigned int jobs, struct overlap_members *m);
 
 /* ---- overlap_print.c ---- */

@@ -91,7 +91,9 @@ static int print_rows(struct overlap_printer *p, unsigned int jobs)
 	for (kind = 0; kind < OVERLAP_KINDS && !ret; kind++) {
 		if (!(p->o->overlap & 1u << kind))
 			continue;
-		ret = overlap_collect(p->d, kind, jobs, &m) || overlap_compute(&m, &o);
+		ret = kind == OVERLAP_STREAMS ? overlap_streams(p->d, jobs, &m) :
+						overlap_counts(p->d, kind, &m);
+		ret = ret || overlap_compute(&m, &o);
 		overlap_members_free(&m);
 		if (ret)
 			return 1;
