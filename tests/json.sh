@@ -187,6 +187,7 @@ for kind in methods calls pairs contexts edges blocks coverage; do
 done
 valid query-paths query paths --json --min=0 racy.dep
 valid query-streams query streams --json --threshold=0.1% racy.dep
+valid query-streams query streams --json --table=hps racy.dep
 has "references of streams" '"stream":\['
 valid query-methods query methods --json --inclusive racy.dep
 for kind in methods calls pairs contexts edges blocks coverage "coverage --files"; do

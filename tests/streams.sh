@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # depctl query streams: rows against an implementation of its own over the printed references, a
-# list that is known to be hot, several grammars, selections, damaged stores, and one that is
-# emptied while it is read.
+# list that is known to be hot, several grammars, selections, the table of HPS, damaged stores, and
+# one that is emptied while it is read.
 . "$(dirname "$0")/lib.sh"
 need_depctl
 cd "$tmp" || exit 1
@@ -110,6 +110,65 @@ else
 	fail "too many streams: $(cat why)"
 fi
 
+# ---- the table of the paper on HPS ----
+# hps NAME STORE OPTION...: each number against the rows of other queries and the references
+hps() {
+	local name=$1
+	shift
+	streams --table=hps --json "$@"
+	is "$name: table" "$? $(/usr/bin/python3 - rows "$DEPCTL" "$@" <<'END'
+import json, subprocess, sys
+row = json.loads(open(sys.argv[1]).readline())
+depctl, store, options = sys.argv[2], sys.argv[3], sys.argv[4:]
+def lines(*args):
+    done = subprocess.run([depctl, *args, *options, store], stdout=subprocess.PIPE, check=True)
+    return done.stdout.decode().splitlines()
+def query(kind):
+    return [json.loads(x) for x in lines("query", kind, "--json")][:-1]
+def at(site):
+    return site["module"], site["build_id"], site["module_offset"], site["linked_address"]
+pairs, edges, methods = query("pairs"), query("edges"), query("methods")
+refs = [x.split() for x in lines("dump", "--refs")]
+jumps = ("taken", "not-taken", "jump", "jump-indirect")
+want = {
+    "call_sites": len({at(r["site"]) for r in pairs}), "call_pairs": len(pairs),
+    "calls": sum(r["calls"] for r in pairs),
+    "branches": sum(r["executions"] for r in edges if r["branch"] in jumps),
+    "references": len(refs), "addresses": len({r[2] for r in refs}),
+    "instructions": sum(r["instructions"] for r in methods),
+}
+print(*(f"{k} is {row[k]}, not {v}" for k, v in want.items() if row[k] != v),
+      "functions" if 0 < row["methods"] <= len(methods) else f"{row['methods']} functions")
+END
+)" "0 functions"
+}
+hps list s.dep
+hps thread s.dep --thread="$tid"
+hps perl perl.dep
+streams --table=hps --csv s.dep
+is "table: CSV" "$(head -n 1 rows | cut -d, -f1-3) $(cut -d, -f9 rows | tail -n 1)" \
+	"methods,call_sites,call_pairs streams"
+streams --table=hps cut.dep
+is "table: a segment is damaged: status" $? 1
+is "table: a segment is damaged" "$(tail -n 1 rows | cut -d: -f1,2)" "complete: no"
+# A byte in each of 10000 pages needs 5 MB.
+gcc -x c -O1 -o pages - <<'END' && recorded pages.dep -- ./pages
+#include <stdlib.h>
+int main(void)
+{
+	volatile char *p = malloc(10000 * 4096);
+
+	for (int i = 0; p && i < 10000; i++)
+		p[i * 4096] = 1;
+	return !p;
+}
+END
+streams --table=hps --memory=2M pages.dep
+is "table: too many pages: status" $? 1
+grep -q "larger --memory" why && pass "table: too many pages" ||
+	fail "table: too many pages: $(cat why)"
+hps pages pages.dep
+
 # ---- damage ----
 # damaged OFFSET: a byte of the segments is changed
 damaged() {
@@ -150,6 +209,7 @@ refused() {
 	is "$*: status" $? 2
 	grep -q -- "$text" why && pass "$*" || fail "$*: $(cat why)"
 }
+refused "must be 'hps'" --table=7
 refused "must be a share" --threshold=0
 refused "must be a share" --threshold=101%
 refused "must be a share" --threshold=nan

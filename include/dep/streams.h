@@ -96,6 +96,29 @@ int dep_streams_make(struct dep_store *store, const struct dep_streams_options *
 		     struct dep_streams **out);
 void dep_streams_free(struct dep_streams *s);
 
+/**
+ * struct dep_addresses - what the references of a store refer to
+ * @refs: references
+ * @addresses: distinct addresses of their first bytes; those of different processes are different
+ * @pages: distinct pages of 4 KiB
+ */
+struct dep_addresses {
+	uint64_t refs, addresses, pages;
+	struct dep_fold_loss loss;
+};
+
+/**
+ * dep_addresses_count() - count the distinct addresses of a store's references
+ * @options: fold and memory are used; NULL: the defaults
+ *
+ * A page takes about 540 bytes of memory.
+ *
+ * Return: 0 or a negative errno with dep_error().  -ENOSPC: the pages do not fit in the memory
+ * allowed.
+ */
+int dep_addresses_count(struct dep_store *store, const struct dep_streams_options *options,
+			struct dep_addresses *out);
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

@@ -68,7 +68,7 @@ static void piece(void *arg, const struct dep_program *p, const struct dep_detai
 int main(int argc, char **argv)
 {
 	static const struct dep_sink nowhere;
-	const struct dep_tracer tracer = { piece, NULL };
+	const struct dep_tracer tracer = { .begin = piece };
 	const struct dep_segment *seg;
 	struct dep_counts counts = { 0 };
 	struct dep_columns c = { 0 };

@@ -42,8 +42,8 @@ _depctl_profile_options()
 	edges) echo --annotate= --per= ;;
 	coverage) echo --all --files --per= ;;
 	streams)
-		echo --threshold= --min-length= --max-length= --symbol= --memory= --process= \
-			--thread= --from= --to= --top= --json --csv --jobs= --help
+		echo --threshold= --min-length= --max-length= --symbol= --memory= --table=hps \
+			--process= --thread= --from= --to= --top= --json --csv --jobs= --help
 		return
 		;;
 	esac

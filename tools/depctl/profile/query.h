@@ -5,6 +5,8 @@
 
 #include <limits.h>
 
+#include <dep/streams.h>
+
 #include "tools/depctl/common/table.h"
 #include "profile.h"
 #include "queries.h"
@@ -118,6 +120,12 @@ size_t query_rows(const struct query *q, size_t n);
  * Return: the exit status; QUERY_COMPLETE: the store is complete, and nothing was printed of it.
  */
 int query_live(struct query *q, const struct query_kind *kind);
+
+/* ---- streams_table.c ---- */
+
+/** streams_table() - print the statistics of a store that the paper on HPS has; exit status */
+int streams_table(const struct profile_options *o, const struct dep_streams_options *streams,
+		  struct out *out);
 
 /* ---- annotate.c, coverage_files.c ---- */
 

@@ -14,7 +14,7 @@
 #define STREAM_TEXT	1024u
 #define LENGTH_MAX	1000000u
 
-enum { OPT_MEMORY = 740, OPT_THRESHOLD, OPT_MIN_LENGTH, OPT_MAX_LENGTH, OPT_SYMBOL };
+enum { OPT_MEMORY = 740, OPT_THRESHOLD, OPT_MIN_LENGTH, OPT_MAX_LENGTH, OPT_SYMBOL, OPT_TABLE };
 
 /** struct streams_query - @o is first: profile_parse() gets this struct, too */
 struct streams_query {
@@ -24,6 +24,7 @@ struct streams_query {
 	struct dep_streams *s;
 	struct out out;
 	struct rows rows;
+	bool table;
 };
 
 /* ---- options ---- */
@@ -39,6 +40,8 @@ static const struct argp_option options[] = {
 	  "default) or 'pc', the address and the instruction", 1 },
 	{ "memory", OPT_MEMORY, "SIZE", 0, "Use at most SIZE for a grammar and the streams found "
 	  "(default: 256M)", 1 },
+	{ "table", OPT_TABLE, "hps", 0, "Print the table of the paper on HPS instead: functions, "
+	  "calls, branches, references, instructions and distinct addresses", 1 },
 	{ "csv", OPT_CSV, NULL, 0, "Print comma-separated values", 3 },
 	{ 0 }
 };
@@ -92,6 +95,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!parse_size(arg, &q->streams.memory) ||
 		    q->streams.memory < DEP_STREAMS_MEMORY_MIN)
 			argp_error(state, "--memory must be a size of at least 1M, not '%s'", arg);
+		return 0;
+	case OPT_TABLE:
+		if (strcmp(arg, "hps"))
+			argp_error(state, "--table must be 'hps', not '%s'", arg);
+		q->table = true;
 		return 0;
 	case ARGP_KEY_END:
 		check_lengths(state, &q->streams);
@@ -380,7 +388,7 @@ int query_streams(int argc, char **argv)
 	out_begin(&q->out);
 	if (q->o.form == PROFILE_TEXT)
 		out_layout(&q->out);
-	status = run(q);
+	status = q->table ? streams_table(&q->o, &q->streams, &q->out) : run(q);
 	status |= out_end(&q->out);
 	dep_streams_free(q->s);
 	profile_close(&q->v);
