@@ -488,7 +488,8 @@ options() {
 
 for command in attach detach ls info dump report "query races" "query methods" "query calls" \
 	"query pairs" "query contexts" "query edges" "query blocks" "query coverage" \
-	"query paths" "query streams" export diff where verify module status sessions top stop metrics \
+	"query paths" "query streams" \
+	export diff where verify module status sessions top stop metrics \
 	"policy check" "record --races"; do
 	# shellcheck disable=SC2086
 	completed $command -- | tr -d = | sort >out

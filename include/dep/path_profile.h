@@ -2,10 +2,10 @@
 /*
  * Path profiles: how often each path through a function was executed, exactly.
  *
- * A path is a sequence of basic blocks (Ball and Larus, "Efficient Path Profiling", MICRO-29, 1996).
- * It begins where a function is called or where control comes to the head of a loop, and ends where
- * the function returns or where a loop goes back to its head.  A call does not end it: the path goes
- * on behind the return.
+ * A path is a sequence of basic blocks (Ball and Larus, "Efficient Path Profiling", MICRO-29,
+ * 1996).  It begins where a function is called or where control comes to the head of a loop, and
+ * ends where the function returns or where a loop goes back to its head.  A call does not end it:
+ * the path goes on behind the return.
  *
  * The graph of a function has the blocks and edges that were executed, so the numbers of paths are
  * valid within one profile only.  Paths of two profiles are compared by their blocks.
@@ -41,8 +41,8 @@ enum dep_path_row_kind {
  * @number: of the path; DEP_PATH_ROW_PARTIAL: that up to its last block, @block
  * @block: of DEP_PATH_ROW_LOOP the block, of DEP_PATH_ROW_PARTIAL the last one
  * @insns: instructions that are executed each time, without those of functions that it calls
- * @next: the block to which the edge leads on which the path ends, back to the head of a loop; 0: the
- *	function ends, or the row is partial
+ * @next: the block to which the edge leads on which the path ends, back to the head of a loop;
+ *	0: the function ends, or the row is partial
  */
 struct dep_path_row {
 	uint64_t pc, number, count, insns, next;
@@ -109,8 +109,8 @@ struct dep_path_profile_options {
  * dep_path_profile_make() - count the paths of all that @store's threads executed
  * @options: NULL: the defaults
  *
- * Follows the calls of each thread twice: first to find the executed graph of each function, then to
- * count.  @store and @code must stay open until dep_path_profile_free().
+ * Follows the calls of each thread twice: first to find the executed graph of each function, then
+ * to count.  @store and @code must stay open until dep_path_profile_free().
  *
  * Return: 0 or a negative errno with dep_error().  -ENOSPC: the graphs do not fit in the memory
  * allowed.  -ESTALE: the store changed while it was read.

@@ -2,12 +2,12 @@
 /*
  * Paths of activations, in two passes over the same walk.
  *
- * A run is code that is executed from one branch to the next: it begins where a branch leads to, and
- * ends with a branch.  What an activation executes is a sequence of runs.  The first pass finds the
- * runs of each function (nodes) and which of them follow each other (transitions).  Then runs are
- * divided into basic blocks, where another run begins inside of one, and the paths of the graph are
- * numbered (graph.c).  For each transition it is known from then on what it adds to the number of
- * the path, and which paths it ends (effect.c).  The second pass adds and counts.
+ * A run is code that is executed from one branch to the next: it begins where a branch leads to,
+ * and ends with a branch.  What an activation executes is a sequence of runs.  The first pass
+ * finds the runs of each function (nodes) and which of them follow each other (transitions).  Then
+ * runs are divided into basic blocks, where another run begins inside of one, and the paths of the
+ * graph are numbered (graph.c).  For each transition it is known from then on what it adds to the
+ * number of the path, and which paths it ends (effect.c).  The second pass adds and counts.
  *
  * An edge is followed when its target is executed, not with its branch: only then it is known
  * whether a call has returned.  So an activation waits at the end of a run, and where it ends, the
@@ -39,7 +39,7 @@ struct dep_path_run {
  * struct dep_path_effect - what following some edges does to the path at hand
  * @add: the sum up to the first end, or up to the last edge if no path ends
  * @ends: number of paths that end
- * @middle: with several ends, index in dep_path_pass.middle of the numbers of those behind the first
+ * @middle: with several ends, index in dep_path_pass.middle of the numbers of the others
  * @base: with an end, the sum of the path that begins behind the last one
  */
 struct dep_path_effect {

@@ -162,6 +162,10 @@ static void check_edges(const struct dep_profile *p)
 
 	for (i = 0; i < p->nedges; i = k) {
 		e = p->edge + i;
+		k = i + 1;
+		if (e->kind != DEP_BRANCH_COND && e->kind != DEP_BRANCH_JUMP &&
+		    e->kind != DEP_BRANCH_JUMP_INDIRECT && e->kind != DEP_BRANCH_RETURN)
+			continue;
 		end = find(e->process, e->from, 0);
 		paths = end ? end->count : 0;
 		all = 0;
@@ -177,9 +181,6 @@ static void check_edges(const struct dep_profile *p)
 				differ("edge", e->process, e->from, path ? path->count : 0,
 				       p->edge[k].count);
 		}
-		if (e->kind != DEP_BRANCH_COND && e->kind != DEP_BRANCH_JUMP &&
-		    e->kind != DEP_BRANCH_JUMP_INDIRECT && e->kind != DEP_BRANCH_RETURN)
-			continue;
 		if (paths != all)
 			differ("branch", e->process, e->from, paths, all);
 	}

@@ -54,7 +54,7 @@ enum {
 #define VIEW_CONTEXTS	1u		/* make struct profile_view.c */
 #define VIEW_TIMES	4u		/* with VIEW_CONTEXTS: also rows of times */
 #define VIEW_NO_COUNTS	2u		/* do not make struct profile_view.p */
-#define VIEW_NO_LIVE	8u		/* the query cannot follow a recording; nor with VIEW_CONTEXTS */
+#define VIEW_NO_LIVE	8u		/* a running recording cannot be followed */
 
 /** struct profile_view - a store, and the profile of the part that the options select */
 struct profile_view {

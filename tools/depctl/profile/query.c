@@ -66,13 +66,13 @@ static int query_store(struct query *q, const struct query_kind *kind)
 
 int query_run(const struct query_kind *kind, int argc, char **argv)
 {
+	const bool follows = !(kind->needs & (VIEW_CONTEXTS | VIEW_NO_LIVE));
 	const struct argp_child children[] = {
-		{ &common, 0, NULL, 0 },
-		{ kind->needs & (VIEW_CONTEXTS | VIEW_NO_LIVE) ? &no_live : &live, 0, NULL, 0 }, { 0 }
+		{ &common, 0, NULL, 0 }, { follows ? &live : &no_live, 0, NULL, 0 }, { 0 }
 	};
 	const struct argp argp = {
-		kind->options, parse, kind->needs & (VIEW_CONTEXTS | VIEW_NO_LIVE) ? "STORE" :
-		"STORE\n--live STORE|SESSION", kind->doc, children, NULL, NULL
+		kind->options, parse, follows ? "STORE\n--live STORE|SESSION" : "STORE",
+		kind->doc, children, NULL, NULL
 	};
 	struct query *q = calloc(1, sizeof(*q));
 	int status;
