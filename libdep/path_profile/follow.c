@@ -75,7 +75,8 @@ static s64 function_at_work(struct dep_path_pass *p, const struct dep_walk *w)
 
 /* ---- counters ---- */
 
-static int count(struct dep_path_pass *p, u32 function, u32 block, u64 number)
+/* Return: the index of the counter; -ENOSPC: there was no room; or -ENOMEM. */
+static s64 add_count(struct dep_path_pass *p, u32 function, u32 block, u64 number)
 {
 	const struct dep_row_key key = { .a = number, .b = function, .c = block };
 	struct dep_path_counter *c;
@@ -83,12 +84,10 @@ static int count(struct dep_path_pass *p, u32 function, u32 block, u64 number)
 	s64 i;
 
 	i = dep_path_index(p, &p->counter_map, &key, &p->counter, sizeof(*c), &added);
-	if (i == -ENOSPC) {
+	if (i == -ENOSPC)
 		p->not_counted++;
-		return 0;
-	}
 	if (i < 0)
-		return (int)i;
+		return i;
 	c = DEP_PATH_ROW(struct dep_path_counter, p->counter, i);
 	if (added) {
 		c->number = number;
@@ -96,12 +95,37 @@ static int count(struct dep_path_pass *p, u32 function, u32 block, u64 number)
 		c->block = block;
 	}
 	c->count++;
+	return i;
+}
+
+static int count(struct dep_path_pass *p, u32 function, u32 block, u64 number)
+{
+	s64 i = add_count(p, function, block, number);
+
+	return i < 0 && i != -ENOSPC ? (int)i : 0;
+}
+
+/* The first path that ends by @e is often that of the last time. */
+static inline int count_first(struct dep_path_pass *p, const struct dep_path_active *a,
+			      struct dep_path_effect *e)
+{
+	s64 i;
+
+	if (e->counter && e->number == a->sum) {
+		DEP_PATH_ROW(struct dep_path_counter, p->counter, e->counter - 1)->count++;
+		return 0;
+	}
+	i = add_count(p, a->function, DEP_PATH_NO, a->sum);
+	if (i < 0)
+		return i == -ENOSPC ? 0 : (int)i;
+	e->number = a->sum;
+	e->counter = (u32)i + 1;
 	return 0;
 }
 
 /* The path of @a goes over the edges of @e. */
 static int apply(struct dep_path_pass *p, struct dep_path_active *a,
-		 const struct dep_path_effect *e)
+		 struct dep_path_effect *e)
 {
 	const u64 *middle = DEP_PATH_ROW(u64, p->middle, e->middle);
 	u32 i;
@@ -110,7 +134,7 @@ static int apply(struct dep_path_pass *p, struct dep_path_active *a,
 	a->sum += e->add;
 	if (!e->ends)
 		return 0;
-	err = count(p, a->function, DEP_PATH_NO, a->sum);
+	err = count_first(p, a, e);
 	for (i = 1; i < e->ends && !err; i++)
 		err = count(p, a->function, DEP_PATH_NO, middle[i - 1]);
 	a->sum = e->base;
@@ -186,16 +210,24 @@ static s64 find_transition(struct dep_path_pass *p, const struct dep_path_active
 	return i;
 }
 
-static inline s64 transition(struct dep_path_pass *p, const struct dep_path_active *a, u32 run)
+/* The transition to @run, if it was looked up last; or DEP_PATH_NO. */
+static inline u32 cached(const struct dep_path_pass *p, const struct dep_path_active *a, u32 run)
 {
-	struct dep_path_node *n = dep_path_node_at(p, a->node);
-	s64 i;
+	const struct dep_path_node *n;
 
+	if (a->node == DEP_PATH_NO)
+		return DEP_PATH_NO;
+	n = dep_path_node_at(p, a->node);
 	if (n->cached[0].run == run)
 		return n->cached[0].transition;
-	if (n->cached[1].run == run)
-		return n->cached[1].transition;
-	i = find_transition(p, a, run);
+	return n->cached[1].run == run ? n->cached[1].transition : DEP_PATH_NO;
+}
+
+static s64 transition(struct dep_path_pass *p, const struct dep_path_active *a, u32 run)
+{
+	s64 i = find_transition(p, a, run);
+	struct dep_path_node *n;
+
 	if (i < 0)
 		return i;
 	n = dep_path_node_at(p, a->node);
@@ -205,19 +237,22 @@ static inline s64 transition(struct dep_path_pass *p, const struct dep_path_acti
 	return i;
 }
 
-static int go_on(struct dep_path_pass *p, struct dep_path_active *a, u32 run)
+static inline int take_transition(struct dep_path_pass *p, struct dep_path_active *a, u32 i)
 {
-	struct dep_path_transition *t;
-	s64 i = transition(p, a, run);
+	struct dep_path_transition *t = dep_path_transition_at(p, i);
 
-	if (i < 0)
-		return (int)i;
-	t = dep_path_transition_at(p, (u32)i);
 	a->node = t->to;
 	t->count++;
 	if (!p->counts || !dep_path_fn_at(p, a->function)->numbered)
 		return 0;
 	return apply(p, a, &t->effect);
+}
+
+static int go_on(struct dep_path_pass *p, struct dep_path_active *a, u32 run)
+{
+	s64 i = transition(p, a, run);
+
+	return i < 0 ? (int)i : take_transition(p, a, (u32)i);
 }
 
 /* The path of @a ends: as a whole one over an edge to the exit, or where it is. */
@@ -313,8 +348,9 @@ static int change_context(struct dep_path_pass *p, const struct dep_walk *w,
 
 static int execute(struct dep_path_pass *p, const struct dep_walk *w, u32 *tag, s64 run)
 {
-	struct dep_path_active *a;
 	int err = run < 0 ? (int)run : p->err;
+	struct dep_path_active *a;
+	u32 known;
 
 	if (!err && !*tag)
 		err = new_active(p, w, tag);
@@ -323,6 +359,9 @@ static int execute(struct dep_path_pass *p, const struct dep_walk *w, u32 *tag, 
 	a = active_at(p, *tag);
 	if (a->context != w->ctx)
 		err = change_context(p, w, a);
+	known = cached(p, a, (u32)run);
+	if (!err && known != DEP_PATH_NO)
+		return take_transition(p, a, known);
 	if (!err && a->node != DEP_PATH_NO &&
 	    !leads_to(p, a, dep_path_run_at(p, (u32)run)->start))
 		err = finish(p, a, false);

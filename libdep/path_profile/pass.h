@@ -41,10 +41,11 @@ struct dep_path_run {
  * @ends: number of paths that end
  * @middle: with several ends, index in dep_path_pass.middle of the numbers of the others
  * @base: with an end, the sum of the path that begins behind the last one
+ * @number, @counter: the first path that ended here last time, and 1 + index of its counter
  */
 struct dep_path_effect {
-	u64 add, base;
-	u32 ends, middle;
+	u64 add, base, number;
+	u32 ends, middle, counter;
 };
 
 #define DEP_PATH_CACHED	2u
