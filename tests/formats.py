@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Decode the formats of the DEP paper: formats.py DEPCTL STORE DIR CSV
 
-DIR and CSV are what `depctl info --formats --compress --output=DIR --csv STORE' wrote.  The decoders
-know only the paper's and the manual's description.  Prints `ok' or `FAIL' and a text for each check.
+DIR and CSV are what `depctl info --formats --compress --output=DIR --csv STORE' wrote.  The
+decoders know only the paper's and the manual's description.  Prints `ok' or `FAIL' and a text for
+each check.
 """
 import csv
 import json

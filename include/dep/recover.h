@@ -240,7 +240,7 @@ struct dep_formats {
  */
 int dep_formats(struct dep_store *s, struct dep_formats *f);
 
-/** enum dep_paper_format - streams in the formats of the DEP paper; dep_recover(3) has the layouts */
+/** enum dep_paper_format - streams of the DEP paper; dep_recover(3) has the layouts */
 enum dep_paper_format {
 	DEP_PAPER_BB_PC,	/* 8 bytes per block */
 	DEP_PAPER_BB_PC32,	/* 4 bytes per block: number of the region, low 16 bits */

@@ -73,7 +73,8 @@ static void moved(void *arg, u64 pc)
 	t->updated = 0xffff;
 }
 
-static void interrupted(void *arg, const struct dep_interp *r, const struct dep_insn *in, u64 post)
+static void interrupted(void *arg, const struct dep_interp *r, const struct dep_insn *in,
+			u64 post)
 {
 	paper_interrupted(arg, r, in, post);
 }

@@ -13,7 +13,9 @@
 #include "attach_info.h"
 #include "info.h"
 
-enum { OPT_FORMATS = OPT_JSON + 1, OPT_QUICK, OPT_ATTACH, OPT_COMPRESS, OPT_OUTPUT, OPT_CSV };
+enum {
+	OPT_FORMATS = OPT_JSON + 1, OPT_QUICK, OPT_ATTACH, OPT_COMPRESS, OPT_OUTPUT, OPT_CSV,
+};
 
 static const struct argp_option options[] = {
 	{ "formats", OPT_FORMATS, NULL, 0, "Also print the size of the trace in other formats", 1 },

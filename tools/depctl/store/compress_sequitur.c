@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Sequitur as a compressor: the result is one or several serialised grammars (sequitur_write()), one
- * after the other.
+ * Sequitur as a compressor: the result is one or several serialised grammars (sequitur_write()),
+ * one after the other.
  */
 #include <errno.h>
 #include <string.h>
