@@ -186,9 +186,9 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	filtered_program jit branch_table delta verdict durable access account link budget \
 	descriptor attach_facts fold fold_random follow intervals sequences entries contexts \
 	context_intervals context_graph context_state context_stacks context_forged \
-	context_random context_check callers page kept kept_contexts kept_contexts_forged trigger_queue \
-	export_samples index paths paths_chords paths_predict paths_random paths_large sequitur \
-	hot hot_forged overlap
+	context_random context_check callers page kept kept_contexts kept_contexts_forged \
+	trigger_queue export_samples index paths paths_chords paths_predict paths_random \
+	paths_large sequitur hot hot_forged overlap
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)

@@ -55,6 +55,24 @@ timeout 240 "$DEPCTL" verify --contexts=7 --jobs=1 dep >second 2>&1
 is "the check can be repeated" "$(cat first)" "$(cat second)"
 is "one line for the contexts" "$(grep -c '^contexts: .* 0 mismatches, ' first)" 1
 is "no line without the option" "$("$DEPCTL" verify dep | grep -c contexts)" 0
+# The table has the same calls, and CSV the values of JSON.
+"$DEPCTL" query contexts --table=encoding dep >table 2>&1
+is "the table is complete" "$(tail -n 1 table)" "complete: yes"
+timeout 240 "$DEPCTL" verify --json --contexts dep >json
+is "calls of the table" "$(sed -n 's/^ *\([0-9]*\)  calls, tail calls.*/\1/p' table)" \
+	"$(field calls json)"
+is "re-encodings of the table" "$(sed -n 's/^ *\([0-9]*\)  re-encodings.*/\1/p' table)" \
+	"$(field encodings json)"
+"$DEPCTL" query contexts --table=encoding --json dep | head -n 1 >json
+"$DEPCTL" query contexts --table=encoding --csv dep >csv
+is "CSV has the row of JSON" "$(/usr/bin/python3 -c 'import csv, json
+row = next(csv.DictReader(open("csv")))
+print({k: float(v) for k, v in row.items()} ==
+      {k: float(v) for k, v in json.load(open("json")).items()})')" True
+"$DEPCTL" query contexts --table=encoding --top=1 dep >out 2>&1
+is "the table has no selection" $? 2
+"$DEPCTL" query contexts --table=other dep >out 2>&1
+is "another table is wrong usage" $? 2
 "$DEPCTL" verify --contexts=0 dep >out 2>&1
 is "one call in 0 is wrong usage" $? 2
 finish

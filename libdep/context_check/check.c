@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* dep_contexts_check(): the walk over a store with an encoder beside it. */
+/* dep_contexts_check(): the walk over a store, and an encoder that follows it. */
 #include "libdep/context/table.h"
 #include "libdep/format/file/error.h"
 #include "check.h"

@@ -124,7 +124,7 @@ void check_failed(struct check *c, const char *why, const struct dep_cc_chain *d
 
 /* ---- late.c ---- */
 
-/** check_keep() - keep a record, to decode it after later encodings; takes @r, which decodes to @chain */
+/** check_keep() - keep @r, which decodes to @chain, to decode it after later encodings; takes @r */
 void check_keep(struct check *c, struct dep_cc_record *r, const struct dep_cc_chain *chain);
 /** check_late() - decode kept records of dictionaries before @stamp */
 void check_late(struct check *c, u32 stamp);

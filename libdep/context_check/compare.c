@@ -87,7 +87,7 @@ const char *check_same(const struct dep_cc_graph *g, const struct dep_cc_chain *
 	return chain->n == s->n ? NULL : "the decoded context has another number of functions";
 }
 
-/* With each call checked, the caller wants that; otherwise a check must not take most of the time. */
+/* Unless each call is to be checked, the checks of deep stacks must not take most of the time. */
 bool check_is_due(struct check *c, const struct check_stack *s)
 {
 	u64 every = c->options->every, least = s->n / 4;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* What the walk tells of its stacks. */
+/* What the walk reports of its stacks. */
 #include "check.h"
 
 static u32 image_of(const struct check *c, s64 fragment)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The plain stack, and the encoder's stack beside it. */
+/* The plain stack, and the encoder's stack next to it. */
 #include "libdep/context/array.h"
 #include "libdep/format/file/error.h"
 #include "check.h"
@@ -125,7 +125,7 @@ static int encode(struct check *c)
 	return 0;
 }
 
-/* The encoder's part of a call; 0, 1: a new encoding is due, or an error. */
+/* The encoder's part of a call; 0, 1: a new encoding must be made, or an error. */
 static int encode_call(struct check *c, struct check_stack *s, const struct check_function *f,
 		       u32 *edge)
 {
@@ -193,7 +193,7 @@ static int adopt_frame(struct check *c, struct check_stack *s, const struct dep_
 		       u32 before, bool first)
 {
 	const struct dep_node *node = c->walk->tree.node;
-	u32 tail[TAILS_MAX], n = 0, at = f->ctx;
+	u32 tail[TAILS_MAX] = { 0 }, n = 0, at = f->ctx;
 	struct check_function to = { .kind = first ? DEP_CC_START : DEP_CC_CALL };
 
 	while ((first || at != before) && node[at].kind == DEP_CONTEXT_TAIL && n < TAILS_MAX) {
@@ -261,7 +261,7 @@ struct check_level *check_level(struct check *c)
 	s = l->stack;
 	n = l->first + at_work(l);
 	if (n > s->nactivations) {
-		/* Frames that no hook was told of. */
+		/* Frames that were reported to no hook. */
 		check_failed(c, "frames are missing", NULL, s);
 		check_forget(c, s);
 		return NULL;

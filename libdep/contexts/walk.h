@@ -143,7 +143,7 @@ struct dep_follower {
 };
 
 /**
- * struct dep_walk_hooks - told what happens to stacks
+ * struct dep_walk_hooks - called when stacks change
  * @call: before a frame is pushed to the stack at work; 0 or an error, which ends the walk
  * @tail: before a tail call changes the last frame's context; 0 or an error
  * @returns: before a return pops the last frame
@@ -152,7 +152,7 @@ struct dep_follower {
  * @changed: frames of the stack are not those that were pushed: forget what is known of it
  * @gone: before a stack is freed
  *
- * Other changes are not told: frames that are missing at the next call have ended in another way,
+ * Other changes are not reported: frames that are missing at the next call have ended in another way,
  * and a new stack begins with the frames that it has when its first hook is called.
  */
 struct dep_walk_hooks {

@@ -37,7 +37,7 @@ _depctl_profile_options()
 	case $1 in
 	methods) echo --inclusive --per= ;;
 	calls | pairs | blocks) echo --per= ;;
-	contexts) echo --min= --per= ;;
+	contexts) echo --min= --per= --table=encoding ;;
 	paths) echo --min= ;;
 	edges) echo --annotate= --per= ;;
 	coverage) echo --all --files --per= ;;

@@ -95,6 +95,19 @@ static void check_live(struct argp_state *state)
 		argp_error(state, "--every cannot be combined with --csv");
 }
 
+/* The encoding is that of the whole recording. */
+static void check_table(struct argp_state *state)
+{
+	const struct profile_options *o = state->input;
+
+	if (o->encoding && (o->process || o->tid || o->from_ns || o->to_ns || o->per_ns ||
+			    o->function || o->top))
+		argp_error(state, "--table=encoding cannot be combined with %s", o->process ?
+			   "--process" : o->tid ? "--thread" : o->from_ns ? "--from" :
+			   o->to_ns ? "--to" : o->per_ns ? "--per" : o->function ?
+			   "--function" : "--top");
+}
+
 error_t profile_parse(int key, char *arg, struct argp_state *state)
 {
 	struct profile_options *o = state->input;
@@ -127,6 +140,11 @@ error_t profile_parse(int key, char *arg, struct argp_state *state)
 	case OPT_PER:
 		o->per_ns = take_time(state, "--per", arg);
 		return 0;
+	case OPT_TABLE:
+		if (strcmp(arg, "encoding"))
+			argp_error(state, "--table must be 'encoding', not '%s'", arg);
+		o->encoding = true;
+		return 0;
 	case OPT_LIVE:
 		o->live = true;
 		return 0;
@@ -138,6 +156,7 @@ error_t profile_parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		check_live(state);
+		check_table(state);
 		if (o->from_ns && o->to_ns && o->from_ns >= o->to_ns)
 			argp_error(state, "--from must be less than --to");
 		if (o->per_ns && (o->inclusive || o->annotate || o->all))

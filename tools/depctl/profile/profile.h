@@ -27,6 +27,7 @@ struct profile_options {
 	bool all;			/* coverage: also functions that never ran */
 	bool files;			/* coverage: rows for source files */
 	bool inclusive;			/* methods: with callees */
+	bool encoding;			/* contexts: what their encoding needs, instead of rows */
 	double min;			/* contexts: least share, from 0 to 1 */
 	const char *annotate;		/* edges: pattern of the functions to print */
 	bool live;			/* follow a recording that is running */
@@ -46,7 +47,7 @@ error_t profile_parse(int key, char *arg, struct argp_state *state);
 
 enum {
 	OPT_ALL = 700, OPT_FILES, OPT_MIN, OPT_ANNOTATE, OPT_INCLUSIVE, OPT_FUNCTION, OPT_CSV,
-	OPT_PER, OPT_LIVE, OPT_EVERY, OPT_DEPD,
+	OPT_PER, OPT_LIVE, OPT_EVERY, OPT_DEPD, OPT_TABLE,
 };
 
 /* ---- view.c ---- */

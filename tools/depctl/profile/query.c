@@ -55,8 +55,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static int query_store(struct query *q, const struct query_kind *kind)
 {
-	int status = profile_open(&q->v, &q->o,
-				  kind->needs | (q->o.inclusive ? VIEW_CONTEXTS : 0));
+	unsigned int needs = kind->needs | (q->o.inclusive ? VIEW_CONTEXTS : 0);
+	int status = profile_open(&q->v, &q->o, q->o.encoding ? needs & ~VIEW_CONTEXTS : needs);
 
 	if (!status)
 		status = query_print(q, kind);

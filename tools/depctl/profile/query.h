@@ -127,6 +127,12 @@ int query_live(struct query *q, const struct query_kind *kind);
 int streams_table(const struct profile_options *o, const struct dep_streams_options *streams,
 		  struct out *out);
 
+/* ---- query_encoding.c ---- */
+
+/** encoding_run() - print what encoding the contexts needs; a function of a query_kind */
+int encoding_run(struct query *q);
+struct row_columns encoding_columns(const struct query *q);
+
 /* ---- annotate.c, coverage_files.c ---- */
 
 /** annotate() - print the functions that match @pattern with counts; 0, or EXIT_FAILURE */

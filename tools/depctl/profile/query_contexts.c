@@ -269,6 +269,8 @@ static void print_tree(struct query *q, const struct tree *t)
 
 static struct row_columns columns_of(const struct query *q)
 {
+	if (q->o.encoding)
+		return encoding_columns(q);
 	if (q->o.form == PROFILE_TEXT)
 		return ROW_COLUMNS(columns);
 	return ROW_COLUMNS(columns_tree);
@@ -291,8 +293,11 @@ static void print_intervals(struct query *q, struct tree *t)
 static int run(struct query *q)
 {
 	struct tree t = { 0 };
-	int err = tree_allocate(&t, q->v.c->ncontexts ? q->v.c->ncontexts : 1);
+	int err;
 
+	if (q->o.encoding)
+		return encoding_run(q);
+	err = tree_allocate(&t, q->v.c->ncontexts ? q->v.c->ncontexts : 1);
 	if (!err) {
 		find_parents(&t, &q->v);
 		if (q->o.per_ns) {
@@ -310,6 +315,8 @@ static int run(struct query *q)
 static const struct argp_option options[] = {
 	{ "min", OPT_MIN, "SHARE", 0, "Leave out contexts with less than SHARE of all instructions "
 	  "(default: 0.1%)", 1 },
+	{ "table", OPT_TABLE, "encoding", 0, "Print what encoding the contexts as numbers needs "
+	  "(DACCE), instead of the tree", 1 },
 	QUERY_PER,
 	{ 0 }
 };

@@ -106,7 +106,7 @@ static int make(struct profile_view *v, unsigned int needs)
 		contexts.counts = v->p;
 	if (!err && needs & VIEW_CONTEXTS)
 		err = dep_contexts_make_kept(v->store, v->code, &contexts, &v->c);
-	if (!err)
+	if (!err && (v->p || v->c))
 		err = functions_make(v->store, v->symbols, v->p, v->c, &v->f);
 	return err ? profile_failed(v, err) : 0;
 }
