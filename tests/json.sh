@@ -189,8 +189,8 @@ valid query-paths query paths --json --min=0 racy.dep
 valid query-contexts query contexts --json --table=encoding racy.dep
 valid verify verify --json --contexts racy.dep
 valid query-streams query streams --json --threshold=0.1% racy.dep
-valid query-streams query streams --json --table=hps racy.dep
 has "references of streams" '"stream":\['
+valid query-streams query streams --json --table=hps racy.dep
 valid query-methods query methods --json --inclusive racy.dep
 for kind in methods calls pairs contexts edges blocks coverage "coverage --files"; do
 	valid "query-${kind% *}" query $kind --json --per=1ms racy.dep

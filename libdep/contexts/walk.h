@@ -152,8 +152,8 @@ struct dep_follower {
  * @changed: frames of the stack are not those that were pushed: forget what is known of it
  * @gone: before a stack is freed
  *
- * Other changes are not reported: frames that are missing at the next call have ended in another way,
- * and a new stack begins with the frames that it has when its first hook is called.
+ * Other changes are not reported: frames that are missing at the next call have ended in another
+ * way, and a new stack begins with the frames that it has when its first hook is called.
  */
 struct dep_walk_hooks {
 	int (*call)(void *arg, const struct dep_branch_at *b);

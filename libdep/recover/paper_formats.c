@@ -182,7 +182,8 @@ struct sizes {
 	char why[256];
 };
 
-static int add_size(void *arg, uint32_t thread, enum dep_paper_format f, const void *data, size_t size)
+static int add_size(void *arg, uint32_t thread, enum dep_paper_format f, const void *data,
+		    size_t size)
 {
 	struct sizes *s = arg;
 

@@ -37,12 +37,12 @@ _depctl_profile_options()
 	case $1 in
 	methods) echo --inclusive --per= ;;
 	calls | pairs | blocks) echo --per= ;;
-	contexts) echo --min= --per= --table=encoding ;;
+	contexts) echo --min= --per= --table= ;;
 	paths) echo --min= ;;
 	edges) echo --annotate= --per= ;;
 	coverage) echo --all --files --per= ;;
 	streams)
-		echo --threshold= --min-length= --max-length= --symbol= --memory= --table=hps \
+		echo --threshold= --min-length= --max-length= --symbol= --memory= --table= \
 			--process= --thread= --from= --to= --top= --json --csv --jobs= --help
 		return
 		;;
@@ -247,7 +247,7 @@ _depctl()
 		options="--output= --weight= --axis= --process= --thread= --function= --module= --jobs=
 			--help"
 		;;
-	diff) options="--contexts --overlap --overlap= --threshold= --top= --json --csv --jobs=
+	diff) options="--contexts --overlap --threshold= --top= --json --csv --jobs=
 		--help" ;;
 	where) options="--process= --time= --json --help" ;;
 	verify) options="--quiet --json --jobs --contexts= --rebuild --help" ;;

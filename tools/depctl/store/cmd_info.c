@@ -19,8 +19,8 @@ enum {
 
 static const struct argp_option options[] = {
 	{ "formats", OPT_FORMATS, NULL, 0, "Also print the size of the trace in other formats", 1 },
-	{ "compress", OPT_COMPRESS, NULL, 0, "With --formats: produce the streams, and compress them "
-	  "by Sequitur, bzip2, zstd and xz", 1 },
+	{ "compress", OPT_COMPRESS, NULL, 0, "With --formats: produce the streams, and compress "
+	  "them by Sequitur, bzip2, zstd and xz", 1 },
 	{ "output", OPT_OUTPUT, "DIR", 0, "With --formats: write the streams to files in DIR", 1 },
 	{ "quick", OPT_QUICK, NULL, 0, "Print only what is known without recovering the trace", 1 },
 	{ "attach", OPT_ATTACH, NULL, 0, "Print what is known of the processes that were attached "

@@ -10,14 +10,6 @@
 
 const char *const codec_names[CODECS] = { "sequitur", "bzip2", "zstd", "xz" };
 
-int compressor_out(struct compressor *c, const void *data, size_t size)
-{
-	c->bytes += size;
-	if (c->out && size && fwrite(data, size, 1, c->out) != 1)
-		return -errno;
-	return 0;
-}
-
 /* ---- bzip2 ---- */
 
 static int bzip2_begin(struct compressor *c)

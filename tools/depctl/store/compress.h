@@ -3,6 +3,7 @@
 #ifndef DEPCTL_STORE_COMPRESS_H
 #define DEPCTL_STORE_COMPRESS_H
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -61,7 +62,13 @@ void compressor_free(struct compressor *c);
 #define COMPRESS_OUT	(64u << 10)
 
 /** compressor_out() - take a part of the result; 0 or a negative errno */
-int compressor_out(struct compressor *c, const void *data, size_t size);
+static inline int compressor_out(struct compressor *c, const void *data, size_t size)
+{
+	c->bytes += size;
+	if (c->out && size && fwrite(data, size, 1, c->out) != 1)
+		return -errno;
+	return 0;
+}
 
 #define SEQUITUR_MEMORY	(128u << 20)	/* limit of a grammar; then the next one begins */
 
