@@ -27,7 +27,7 @@ static const struct row_column columns[] = {
 	{ "fresh", "of these, by edges that were newer than the encoding", ROW_COUNT },
 	{ "recursive", "of these, by back edges", ROW_COUNT },
 	{ "saves", "calls that saved the number", ROW_COUNT },
-	{ "loops", "tail calls that closed a loop", ROW_COUNT },
+	{ "tail_loops", "tail calls that closed a loop", ROW_COUNT },
 	{ "mean_depth", "mean height of the ccStack", ROW_RATIO },
 	{ "mean_compressed", "the same with repeated entries as one", ROW_RATIO },
 	{ "pcce_back", "PCCE: recursive edges", ROW_COUNT },
