@@ -68,6 +68,20 @@ is "an unknown process" $? 1
 paths --live cc.dep
 is "--live is refused" $? 2
 
+# ---- the table ----
+for store in cc.dep gzip.dep perl.dep; do
+	[ -d $store ] || continue
+	paths --json --min=0 $store && cp rows all
+	paths --json --table=paths $store
+	is "table of $store" "$(/usr/bin/python3 "$tests/paths.py" all rows 2>&1)" ""
+done
+paths --table=paths cc.dep
+is "figures of the table" "$(grep -c "^ *[0-9][0-9.]*%\?  [a-z]" rows)" 15
+paths --table=paths --csv cc.dep
+is "the table as CSV" "$(wc -l <rows)" 2
+paths --table=paths --top=1 cc.dep
+is "the table has no --top" $? 2
+
 # ---- damage ----
 # A segment that cannot be read is a gap for both profiles.
 cp -r cc.dep bad.dep

@@ -129,6 +129,36 @@ void dep_path_profile_free(struct dep_path_profile *p);
 size_t dep_path_profile_blocks(const struct dep_path_profile *p, size_t row,
 			       struct dep_path_code *out, size_t room);
 
+/** struct dep_path_sums - sums of lengths over executed paths, and the longest one */
+struct dep_path_sums {
+	uint64_t edges, insns;
+	uint64_t longest_edges, longest_insns;
+};
+
+/**
+ * struct dep_path_table - the paths of all functions, and what counts of edges say of them
+ *
+ * A profile of edges predicts the path that takes the edge executed most often out of each block.
+ * An executed path is predicted up to its first edge that is another one.  Partial paths and loops
+ * of one block are left out.
+ *
+ * @functions: with at least one path; @all_predicted: those whose paths are all predicted
+ * @truncated: functions with too many potential paths, as in struct dep_path_function
+ * @potential: paths that the executed graphs have; all bits set if there are more
+ * @paths: different executed paths; @executions: of them all
+ * @predicted_paths, @predicted_executions: of these, predicted up to the last edge
+ * @executed: lengths of executed paths, each as often as it was executed
+ * @predicted: the same up to the first edge that was not predicted
+ */
+struct dep_path_table {
+	uint64_t functions, all_predicted, truncated, potential;
+	uint64_t paths, executions, predicted_paths, predicted_executions;
+	struct dep_path_sums executed, predicted;
+};
+
+/** dep_path_profile_table() - 0, or a negative errno with dep_error() */
+int dep_path_profile_table(const struct dep_path_profile *p, struct dep_path_table *out);
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

@@ -5,7 +5,8 @@
  * are used again and again: the rows must be the same.  Then its calling contexts are found, which
  * must have executed as many instructions as the profile has, and call stacks at some positions.
  * The profiles of intervals of time must add up to the whole.  Counters and contexts that the store
- * keeps must give the same rows, and are then changed.
+ * keeps must give the same rows, and are then changed.  Contexts must be the same with counts.  Paths
+ * must execute the same instructions.  Contexts are encoded and decoded.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include <xxhash.h>
 
 #include "dep/contexts.h"
+#include "dep/path_profile.h"
 #include "dep/profile.h"
 #include "dep/symbols.h"
 #include "libdep/contexts/kept_check.h"
@@ -269,6 +271,58 @@ static void find_kept_contexts(struct dep_store *s, const struct dep_fragments *
 	unlinkat(s->dirfd, DEP_CONTEXTS_NAME, 0);
 }
 
+/* Counts save a pass, and change nothing else. */
+static void find_counted_contexts(struct dep_store *s, const struct dep_fragments *code,
+				  const struct dep_profile *counts)
+{
+	struct dep_contexts_options options = { .fold.jobs = 1 };
+	struct dep_contexts *a, *b;
+
+	if (dep_contexts_make(s, code, &options, &a))
+		return;
+	options.counts = counts;
+	if (dep_contexts_make(s, code, &options, &b) || contexts_differ(a, b))
+		abort();
+	dep_contexts_free(a);
+	dep_contexts_free(b);
+}
+
+/* What paths execute is what the profile has, unless some were not counted. */
+static void find_paths(struct dep_store *s, const struct dep_fragments *code,
+		       const struct dep_profile *whole)
+{
+	static const uint64_t memory[] = { 0, 1 << 17 };
+	struct dep_path_profile_options options = { .fold.jobs = 1 };
+	struct dep_path_code block[8];
+	struct dep_path_profile *p;
+	struct dep_path_table t;
+	size_t i, k;
+
+	for (i = 0; i < sizeof(memory) / sizeof(memory[0]); i++) {
+		options.memory = memory[i];
+		if (dep_path_profile_make(s, code, &options, &p))
+			continue;
+		if (!p->not_counted && p->insns != whole->insns)
+			abort();
+		for (k = 0; k < p->nrows; k++)
+			if (dep_path_profile_blocks(p, k, block, 8) != p->row[k].blocks)
+				abort();
+		if (!dep_path_profile_table(p, &t) && t.predicted.edges > t.executed.edges)
+			abort();
+		dep_path_profile_free(p);
+	}
+}
+
+/* Each context is encoded and decoded.  A stack of a damaged store can be any. */
+static void check_encoding(struct dep_store *s, const struct dep_fragments *code)
+{
+	const struct dep_context_check_options options = { .every = 1, .jobs = 1 };
+	struct dep_context_check check;
+
+	if (!dep_contexts_check(s, code, &options, &check) && check.checked > check.calls)
+		abort();
+}
+
 static void fold(struct dep_store *s, const struct dep_fragments *code)
 {
 	const struct dep_fold_options options = { .jobs = 1 };
@@ -292,6 +346,9 @@ static void fold(struct dep_store *s, const struct dep_fragments *code)
 	find_contexts(s, code, whole->insns);
 	find_kept_contexts(s, code, whole->insns);
 	find_stacks(s, code);
+	find_counted_contexts(s, code, whole);
+	find_paths(s, code, whole);
+	check_encoding(s, code);
 	dep_profile_free(whole);
 }
 

@@ -99,13 +99,15 @@ static void check_live(struct argp_state *state)
 static void check_table(struct argp_state *state)
 {
 	const struct profile_options *o = state->input;
+	const char *other = o->function ? "--function" : o->top ? "--top" : NULL;
 
-	if (o->encoding && (o->process || o->tid || o->from_ns || o->to_ns || o->per_ns ||
-			    o->function || o->top))
-		argp_error(state, "--table=encoding cannot be combined with %s", o->process ?
-			   "--process" : o->tid ? "--thread" : o->from_ns ? "--from" :
-			   o->to_ns ? "--to" : o->per_ns ? "--per" : o->function ?
-			   "--function" : "--top");
+	if (!o->table)
+		return;
+	if (!strcmp(o->table_name, "encoding"))
+		other = o->process ? "--process" : o->tid ? "--thread" : o->from_ns ? "--from" :
+			o->to_ns ? "--to" : o->per_ns ? "--per" : other;
+	if (other)
+		argp_error(state, "--table=%s cannot be combined with %s", o->table_name, other);
 }
 
 error_t profile_parse(int key, char *arg, struct argp_state *state)
@@ -141,9 +143,9 @@ error_t profile_parse(int key, char *arg, struct argp_state *state)
 		o->per_ns = take_time(state, "--per", arg);
 		return 0;
 	case OPT_TABLE:
-		if (strcmp(arg, "encoding"))
-			argp_error(state, "--table must be 'encoding', not '%s'", arg);
-		o->encoding = true;
+		if (strcmp(arg, o->table_name))
+			argp_error(state, "--table must be '%s', not '%s'", o->table_name, arg);
+		o->table = true;
 		return 0;
 	case OPT_LIVE:
 		o->live = true;

@@ -27,7 +27,8 @@ struct profile_options {
 	bool all;			/* coverage: also functions that never ran */
 	bool files;			/* coverage: rows for source files */
 	bool inclusive;			/* methods: with callees */
-	bool encoding;			/* contexts: what their encoding needs, instead of rows */
+	const char *table_name;		/* that --table can have; set before options are parsed */
+	bool table;			/* print this table instead of rows */
 	double min;			/* contexts: least share, from 0 to 1 */
 	const char *annotate;		/* edges: pattern of the functions to print */
 	bool live;			/* follow a recording that is running */

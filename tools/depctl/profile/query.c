@@ -56,7 +56,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static int query_store(struct query *q, const struct query_kind *kind)
 {
 	unsigned int needs = kind->needs | (q->o.inclusive ? VIEW_CONTEXTS : 0);
-	int status = profile_open(&q->v, &q->o, q->o.encoding ? needs & ~VIEW_CONTEXTS : needs);
+	int status = profile_open(&q->v, &q->o, q->o.table ? needs & ~VIEW_CONTEXTS : needs);
 
 	if (!status)
 		status = query_print(q, kind);
@@ -82,6 +82,7 @@ int query_run(const struct query_kind *kind, int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	q->o.min = 0.001;
+	q->o.table_name = kind->table;
 	parse_args(&argp, argc, argv, 0, &q->o);
 	out_begin(&q->out);
 	if (q->o.form == PROFILE_TEXT)

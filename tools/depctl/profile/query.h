@@ -5,6 +5,7 @@
 
 #include <limits.h>
 
+#include <dep/path_profile.h>
 #include <dep/streams.h>
 
 #include "tools/depctl/common/table.h"
@@ -88,6 +89,7 @@ struct query_kind {
 	/* print the rows of q->p; 0, -ENOMEM, or EXIT_FAILURE after a message */
 	int (*run)(struct query *q);
 	unsigned int needs;			/* VIEW_*; */
+	const char *table;			/* name that --table can have; NULL: no such option */
 	/* of the rows; NULL, or without columns: run() writes something else */
 	struct row_columns (*columns)(const struct query *q);
 	/* make and free q->whole; NULL: nothing.  begin() returns 0 or -ENOMEM */
@@ -126,6 +128,29 @@ int query_live(struct query *q, const struct query_kind *kind);
 /** streams_table() - print the statistics of a store that the paper on HPS has; exit status */
 int streams_table(const struct profile_options *o, const struct dep_streams_options *streams,
 		  struct out *out);
+
+/* ---- figures.c ---- */
+
+/** struct figure - a count; of a ROW_RATIO it is divided by @of; @text: of a ROW_TEXT */
+struct figure {
+	uint64_t value, of;
+	const char *text;
+};
+
+#define FIGURE(n)		{ .value = n }
+#define FIGURE_RATIO(n, all)	{ .value = n, .of = all }
+
+/** figures_put() - print a table of @n figures: one row, but in text a line for each */
+void figures_put(struct query *q, const struct row_column *columns, const struct figure *figure,
+		 size_t n);
+/** figures_columns() - the columns of these rows; @all: of the one row */
+struct row_columns figures_columns(const struct query *q, struct row_columns all);
+
+/* ---- query_paths_table.c ---- */
+
+/** paths_table() - print the table of paths; 0 or a negative errno */
+int paths_table(struct query *q, const struct dep_path_profile *p);
+struct row_columns paths_table_columns(const struct query *q);
 
 /* ---- query_encoding.c ---- */
 

@@ -269,7 +269,7 @@ static void print_tree(struct query *q, const struct tree *t)
 
 static struct row_columns columns_of(const struct query *q)
 {
-	if (q->o.encoding)
+	if (q->o.table)
 		return encoding_columns(q);
 	if (q->o.form == PROFILE_TEXT)
 		return ROW_COLUMNS(columns);
@@ -295,7 +295,7 @@ static int run(struct query *q)
 	struct tree t = { 0 };
 	int err;
 
-	if (q->o.encoding)
+	if (q->o.table)
 		return encoding_run(q);
 	err = tree_allocate(&t, q->v.c->ncontexts ? q->v.c->ncontexts : 1);
 	if (!err) {
@@ -325,7 +325,7 @@ static const struct query_kind kind = {
 	.doc = "Print the tree of calling contexts, with the instructions of each context and of "
 	       "all that it called, the hottest first.",
 	.options = options, .run = run, .columns = columns_of,
-	.needs = VIEW_CONTEXTS | VIEW_NO_COUNTS,
+	.needs = VIEW_CONTEXTS | VIEW_NO_COUNTS, .table = "encoding",
 };
 
 int query_contexts(int argc, char **argv)

@@ -2,8 +2,6 @@
 /*
  * depctl query contexts --table=encoding: what encoding the contexts of a recording needs, as in
  * table 1 of the paper on DACCE.
- *
- * Text has a line for each figure, JSON and CSV one row with all of them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -37,36 +35,26 @@ static const struct row_column columns[] = {
 
 #define FIGURES	(sizeof(columns) / sizeof(*columns))
 
-static const struct row_column columns_text[] = {
-	{ "value", "value", ROW_COUNT },
-	{ "what", "figure", ROW_TEXT },
-};
-
 struct row_columns encoding_columns(const struct query *q)
 {
-	if (q->o.form == PROFILE_TEXT)
-		return ROW_COLUMNS(columns_text);
-	return ROW_COLUMNS(columns);
+	return figures_columns(q, ROW_COLUMNS(columns));
 }
 
-static void put_figure(struct rows *r, const struct dep_context_check *c, size_t i)
+static void put(struct query *q, const struct dep_context_check *c)
 {
-	const uint64_t counts[FIGURES] = {
-		c->nodes, c->edges, c->indirect_sites, c->wide_sites, c->max_id, c->encodings,
-		c->calls, c->pushes, c->fresh, c->recursive, c->saves, c->loops, c->depth,
-		c->compressed, c->pcce_back, c->pcce_pushes, c->pcce_max_id,
+	char max_id[32] = "more than 64 bits";
+	const struct figure figures[FIGURES] = {
+		FIGURE(c->nodes), FIGURE(c->edges), FIGURE(c->indirect_sites),
+		FIGURE(c->wide_sites), FIGURE(c->max_id), FIGURE(c->encodings), FIGURE(c->calls),
+		FIGURE(c->pushes), FIGURE(c->fresh), FIGURE(c->recursive), FIGURE(c->saves),
+		FIGURE(c->loops), FIGURE_RATIO(c->depth, c->calls),
+		FIGURE_RATIO(c->compressed, c->calls), FIGURE(c->pcce_back),
+		FIGURE(c->pcce_pushes), { .text = max_id },
 	};
-	char text[32] = "more than 64 bits";
 
-	if (columns[i].kind == ROW_RATIO) {
-		row_ratio(r, counts[i], c->calls);
-	} else if (columns[i].kind == ROW_TEXT) {
-		if (counts[i] != UINT64_MAX)
-			snprintf(text, sizeof(text), "%llu", (unsigned long long)counts[i]);
-		row_text(r, text);
-	} else {
-		row_count(r, counts[i]);
-	}
+	if (c->pcce_max_id != UINT64_MAX)
+		snprintf(max_id, sizeof(max_id), "%llu", (unsigned long long)c->pcce_max_id);
+	figures_put(q, columns, figures, FIGURES);
 }
 
 int encoding_run(struct query *q)
@@ -75,7 +63,6 @@ int encoding_run(struct query *q)
 	/* What could not be read makes the table incomplete, as it does the tree. */
 	struct dep_contexts *c = calloc(1, sizeof(*c));
 	struct dep_context_check check;
-	size_t i;
 	int err;
 
 	if (!c)
@@ -85,10 +72,6 @@ int encoding_run(struct query *q)
 	if (err)
 		return profile_failed(&q->v, err);
 	c->loss = check.loss;
-	for (i = 0; i < FIGURES; i++) {
-		put_figure(&q->rows, &check, i);
-		if (q->o.form == PROFILE_TEXT)
-			row_text(&q->rows, columns[i].heading);
-	}
+	put(q, &check);
 	return 0;
 }

@@ -35,6 +35,7 @@ static const struct row_column columns_full[] = {
 	{ "process", "", ROW_COUNT },
 	{ "number", "", ROW_COUNT },
 	{ "path", "", ROW_TEXT },
+	{ "next", "", ROW_TEXT },
 	{ "at", "", ROW_SITE },
 };
 
@@ -98,7 +99,7 @@ static int put_row(struct query *q, const struct dep_path_profile *p, size_t i)
 {
 	const struct dep_path_row *r = p->row + i;
 	struct site site = site_of(q, r);
-	char name[NAME_TEXT];
+	char name[NAME_TEXT], next[32];
 	int err;
 
 	row_share(&q->rows, insns_of(r), p->insns);
@@ -115,9 +116,12 @@ static int put_row(struct query *q, const struct dep_path_profile *p, size_t i)
 	row_count(&q->rows, r->process);
 	row_count(&q->rows, r->number);
 	err = put_path(q, p, i);
-	if (!err)
-		row_site(&q->rows, site);
-	return err;
+	if (err)
+		return err;
+	snprintf(next, sizeof(next), "%" PRIx64, r->next);
+	row_text(&q->rows, r->next ? next : NULL);
+	row_site(&q->rows, site);
+	return 0;
 }
 
 static bool wanted(const struct query *q, const struct dep_path_profile *p, size_t i)
@@ -164,13 +168,15 @@ static int run(struct query *q)
 	if (err)
 		return profile_failed(&q->v, err);
 	q->v.paths_not_counted = p->not_counted;
-	err = print(q, p);
+	err = q->o.table ? paths_table(q, p) : print(q, p);
 	dep_path_profile_free(p);
 	return err;
 }
 
 static struct row_columns columns_of(const struct query *q)
 {
+	if (q->o.table)
+		return paths_table_columns(q);
 	if (q->o.form == PROFILE_TEXT)
 		return ROW_COLUMNS(columns);
 	return ROW_COLUMNS(columns_full);
@@ -179,6 +185,8 @@ static struct row_columns columns_of(const struct query *q)
 static const struct argp_option options[] = {
 	{ "min", OPT_MIN, "SHARE", 0, "Leave out paths with less than SHARE of all instructions "
 	  "(default: 0.1%)", 1 },
+	{ "table", OPT_TABLE, "paths", 0, "Print how many paths there are, how long they are, and "
+	  "what counts of edges predict of them, instead of the paths", 1 },
 	{ 0 }
 };
 
@@ -186,6 +194,7 @@ static const struct query_kind kind = {
 	.doc = "Print the paths through functions that were executed, those with most instructions "
 	       "first.",
 	.options = options, .run = run, .columns = columns_of, .needs = VIEW_NO_LIVE,
+	.table = "paths",
 };
 
 int query_paths(int argc, char **argv)
