@@ -46,6 +46,7 @@ for test in $(sed -n '/^UNIT :=/,/[^\\]$/p' Makefile | sed 's/.*:=//' | tr -d '\
 	described "unit-$test"
 done
 sh scripts/check-man.sh || bad=1
+sh scripts/check-papers.sh || bad=1
 if command -v cppcheck >/dev/null; then
 	# Addresses of the stack go to system calls; linker symbols are subtracted; rotations
 	# are of 1 to 8 bytes.
