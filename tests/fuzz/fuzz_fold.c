@@ -5,8 +5,8 @@
  * are used again and again: the rows must be the same.  Then its calling contexts are found, which
  * must have executed as many instructions as the profile has, and call stacks at some positions.
  * The profiles of intervals of time must add up to the whole.  Counters and contexts that the store
- * keeps must give the same rows, and are then changed.  Contexts must be the same with counts.  Paths
- * must execute the same instructions.  Contexts are encoded and decoded.
+ * keeps must give the same rows, and are then changed.  Contexts must be the same with counts.
+ * Paths must execute the same instructions.  Contexts are encoded and decoded.
  */
 #include <fcntl.h>
 #include <stdlib.h>

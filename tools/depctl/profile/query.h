@@ -89,7 +89,7 @@ struct query_kind {
 	/* print the rows of q->p; 0, -ENOMEM, or EXIT_FAILURE after a message */
 	int (*run)(struct query *q);
 	unsigned int needs;			/* VIEW_*; */
-	const char *table;			/* name that --table can have; NULL: no such option */
+	const char *table;			/* that --table can have; NULL: no such option */
 	/* of the rows; NULL, or without columns: run() writes something else */
 	struct row_columns (*columns)(const struct query *q);
 	/* make and free q->whole; NULL: nothing.  begin() returns 0 or -ENOMEM */
