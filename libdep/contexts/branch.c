@@ -252,6 +252,15 @@ static int return_at(struct dep_walk *w, const struct dep_branch_at *b, u64 sp)
 	return 0;
 }
 
+/* A return to the last frame, as nearly all are, also if other stacks have this address. */
+static bool matches(const struct dep_walk *w, const struct dep_branch_at *b)
+{
+	const struct dep_activation *top = dep_top(w);
+
+	return w->state == DEP_KNOWN && w->at->n > 2 && b->to && b->to == top->ret &&
+	       !top->seg && top->slot == w->rsp;
+}
+
 int dep_branch_return(struct dep_walk *w, const struct dep_branch_at *b)
 {
 	struct dep_activation *top = dep_top(w);
@@ -259,6 +268,11 @@ int dep_branch_return(struct dep_walk *w, const struct dep_branch_at *b)
 
 	if (dep_count_flush(w))
 		return -ENOMEM;
+	if (matches(w, b)) {
+		set_rsp(w, w->rsp + 8 + b->move->pops);
+		pop(w);
+		return 0;
+	}
 	/* Code that changes to another stack can look like the end of a function. */
 	if (b->move->how == DEP_RSP_ENTRY && b->to && b->to != top->ret) {
 		w->state = DEP_ANEW;
