@@ -304,50 +304,17 @@ static size_t unite_sources(struct source *source, size_t n)
 	return to;
 }
 
-static int compare_insns(const void *a, const void *b)
-{
-	const struct dep_insn_count *x = a, *y = b;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->image != y->image)
-		return x->image < y->image ? -1 : 1;
-	return x->pc < y->pc ? -1 : x->pc > y->pc;
-}
-
-/*
- * The family of the code that @edge comes from, or -1.  It need not be that of the process: a child
- * of vfork() executes its parent's fragments.
- */
-static s64 family_of(const struct dep_moves *m, const struct dep_profile *counts,
-		     const struct dep_edge_count *edge)
-{
-	const struct dep_insn_count key = {
-		.process = edge->process, .image = edge->image, .pc = edge->from,
-	};
-	const struct dep_insn_count *insn;
-
-	if (!counts->ninsns)
-		return -1;
-	insn = bsearch(&key, counts->insn, counts->ninsns, sizeof(key), compare_insns);
-	return insn && insn->fragment < m->code->nfragments ? (s64)m->family[insn->fragment] :
-							      -1;
-}
-
-static void add_counted(struct dep_moves *m, const struct dep_profile *counts,
-			const struct source *all, size_t nsources,
+static void add_counted(struct dep_moves *m, const struct source *all, size_t nsources,
 			const struct dep_edge_count *edge)
 {
-	s64 family = family_of(m, counts, edge), n;
-	struct source key = { .pc = edge->from, .family = (u32)family }, *found;
+	struct source key = { .pc = edge->from }, *found;
+	s64 n = dep_moves_at(m, edge->process, edge->to);
 
-	if (family < 0 || !edge->to)
+	if (n < 0 || !edge->to)
 		return;
+	key.family = m->family[n];
 	found = bsearch(&key, all, nsources, sizeof(*all), compare_sources);
-	if (!found || !found->leads || edge->to == found->next)
-		return;
-	n = dep_moves_in_family(m, (u32)family, edge->to);
-	if (n >= 0)
+	if (found && found->leads && edge->to != found->next)
 		m->entry[n] = 1;
 }
 
@@ -364,7 +331,7 @@ static bool add_all_counted(struct dep_moves *m, const struct dep_profile *count
 	for (i = 0; n && i < counts->nedges; i++)
 		if (counts->edge[i].kind == DEP_BRANCH_CALL_INDIRECT ||
 		    counts->edge[i].kind == DEP_BRANCH_JUMP_INDIRECT)
-			add_counted(m, counts, source, n, counts->edge + i);
+			add_counted(m, source, n, counts->edge + i);
 	free(source);
 	return n || !all;
 }

@@ -173,7 +173,7 @@ static u64 hash(u32 family, u64 pc)
 	return h ^ h >> 29;
 }
 
-s64 dep_moves_in_family(const struct dep_moves *m, u32 family, u64 pc)
+static s64 find(const struct dep_moves *m, u32 family, u64 pc)
 {
 	u32 i, n;
 
@@ -200,12 +200,12 @@ static u32 first_process(struct dep_store *store, u32 serial)
 
 s64 dep_moves_at(const struct dep_moves *m, u32 process, u64 pc)
 {
-	return dep_moves_in_family(m, first_process(m->store, process), pc);
+	return find(m, first_process(m->store, process), pc);
 }
 
 s64 dep_moves_find(const struct dep_moves *m, u32 fragment, u64 pc)
 {
-	return dep_moves_in_family(m, m->family[fragment], pc);
+	return find(m, m->family[fragment], pc);
 }
 
 static int make_map(struct dep_moves *m)
@@ -225,7 +225,7 @@ static int make_map(struct dep_moves *m)
 			family = first_process(m->store, process);
 		}
 		m->family[i] = family;
-		if (dep_moves_in_family(m, family, m->code->fragment[i].pc) >= 0)
+		if (find(m, family, m->code->fragment[i].pc) >= 0)
 			continue;
 		at = (u32)hash(family, m->code->fragment[i].pc) & m->map_mask;
 		while (m->map[at])

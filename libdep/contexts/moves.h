@@ -128,9 +128,6 @@ void dep_moves_free(struct dep_moves *m);
 /** dep_moves_find() - index of the first fragment of @fragment's program at @pc; -1: none */
 s64 dep_moves_find(const struct dep_moves *m, u32 fragment, u64 pc);
 
-/** dep_moves_in_family() - the same for the fragments of a family, see dep_moves.family */
-s64 dep_moves_in_family(const struct dep_moves *m, u32 family, u64 pc);
-
 /** dep_moves_at() - the same for a process; -1: none */
 s64 dep_moves_at(const struct dep_moves *m, u32 process, u64 pc);
 

@@ -143,13 +143,7 @@ static void check_changed(bool changes)
 		.from = FIRST_PC, .to = FIRST_PC + STEP_PC, .count = 1, .process = 1,
 		.kind = DEP_BRANCH_CALL_INDIRECT,
 	};
-	const struct dep_insn_count call = {
-		.pc = FIRST_PC, .count = 1, .process = 1, .size = 2,
-		.branch = DEP_BRANCH_CALL_INDIRECT,
-	};
-	const struct dep_profile counts = {
-		.insn = &call, .ninsns = 1, .edge = &wrong, .nedges = 1,
-	};
+	const struct dep_profile counts = { .edge = &wrong, .nedges = 1 };
 	const struct dep_moves_source from = { .counts = &counts, .jobs = 1 };
 	struct fold_chunk c = { 0 };
 	struct dep_moves *m;
