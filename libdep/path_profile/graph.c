@@ -287,6 +287,8 @@ static void unite_edges(struct builder *b)
 {
 	size_t i, n = 0;
 
+	if (!b->nedges)
+		return;
 	qsort(b->edge, b->nedges, sizeof(*b->edge), compare_ends);
 	for (i = 0; i < b->nedges; i++) {
 		if (n && b->edge[n - 1].from == b->edge[i].from &&
