@@ -127,7 +127,6 @@ static inline int count_first(struct dep_path_pass *p, const struct dep_path_act
 static int apply(struct dep_path_pass *p, struct dep_path_active *a,
 		 struct dep_path_effect *e)
 {
-	const u64 *middle = DEP_PATH_ROW(u64, p->middle, e->middle);
 	u32 i;
 	int err;
 
@@ -136,7 +135,8 @@ static int apply(struct dep_path_pass *p, struct dep_path_active *a,
 		return 0;
 	err = count_first(p, a, e);
 	for (i = 1; i < e->ends && !err; i++)
-		err = count(p, a->function, DEP_PATH_NO, middle[i - 1]);
+		err = count(p, a->function, DEP_PATH_NO,
+			    *DEP_PATH_ROW(u64, p->middle, e->middle + i - 1));
 	a->sum = e->base;
 	return err;
 }
