@@ -82,7 +82,7 @@ def main():
                 sums["paths"][bound] += whole
                 sums["executions"][bound] += whole * path["executions"]
                 sums["edges"][bound] += length(path, n) * path["executions"]
-    near("functions", table["functions"], count, count)
+    near("path_functions", table["path_functions"], count, count)
     near("paths", table["paths"], len(paths), len(paths))
     near("executions", table["executions"], executions, executions)
     mean = sum(length(r, len(edges_of(r))) * r["executions"] for r in paths) / executions

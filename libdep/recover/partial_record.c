@@ -116,7 +116,7 @@ static int run_interrupted(struct dep_interp *r, const struct dep_program *p, u3
 	if (insn >= p->d->ninsns || !(in->flags & DEP_I_STRING))
 		return dep_fail(-EBADMSG, "an interrupted instruction is not a string instruction");
 	code = r->filter ? dep_filter_code(r->filter, in->pc) : 0;
-	if (r->tracer)
+	if (r->tracer && r->tracer->interrupted)
 		r->tracer->interrupted(r->tracer->arg, r, in, post);
 	err = dep_interp_string(r, &p->unusual[in->string].string, code, in->pc, post, 1);
 	/* The instruction has changed rcx, too.  A context event follows, which has its value. */

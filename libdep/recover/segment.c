@@ -99,14 +99,14 @@ static int apply_event(struct dep_interp *r, const struct dep_cursor *at, u32 id
 		r->known = 0xffff;
 		r->pc = ctx->pc;
 		*pc = ctx->pc;
-		if (r->tracer)
+		if (r->tracer && r->tracer->moved)
 			r->tracer->moved(r->tracer->arg, ctx->pc);
 		break;
 	case ADEPT_EV_PARTIAL:
 		return dep_run_partial(r, at, part, head);
 	case ADEPT_EV_SIGNAL:
 		*pc = sig->pc;
-		if (r->tracer)
+		if (r->tracer && r->tracer->moved)
 			r->tracer->moved(r->tracer->arg, sig->pc);
 		/* fall through */
 	case ADEPT_EV_SIGRETURN:

@@ -20,6 +20,7 @@ int dep_run_traced(struct dep_interp *r, const struct dep_program *p, u32 from, 
 		t->op(t->arg, r, p, from);
 		err = dep_interp_ops(r, p, from, from + 1, last_insn);
 	}
-	t->end(t->arg);
+	if (t->end)
+		t->end(t->arg);
 	return err;
 }

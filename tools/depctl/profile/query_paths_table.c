@@ -9,7 +9,7 @@
 
 /* In the order of the figures below. */
 static const struct row_column columns[] = {
-	{ "functions", "functions that executed paths", ROW_COUNT },
+	{ "path_functions", "functions that executed paths", ROW_COUNT },
 	{ "truncated", "of these, with too many potential paths to number them all", ROW_COUNT },
 	{ "paths", "paths that were executed", ROW_COUNT },
 	{ "potential", "potential paths over executed edges", ROW_TEXT },
