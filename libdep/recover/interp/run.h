@@ -72,9 +72,10 @@ struct dep_interp;
  * struct dep_tracer - follows the instructions, besides the items (paper_formats.c)
  *
  * begin() and end() enclose each executed piece of a fragment: instructions @from to @to - 1.
- * Between them, op() is called before each operation @op; r->slot has the registers.  moved() is called when an event sets the registers and continues at @pc; @pc is
- * 0 if it is unknown.  interrupted() is called for a string instruction that was interrupted;
- * @post is its final pointer.  All but begin() may be NULL.
+ * Between them, op() is called before each operation @op; r->slot has the registers.  moved() is
+ * called when an event sets the registers and continues at @pc; @pc is 0 if it is unknown.
+ * interrupted() is called for a string instruction that was interrupted; @post is its final
+ * pointer.  All but begin() may be NULL.
  */
 struct dep_tracer {
 	void (*begin)(void *arg, const struct dep_program *p, const struct dep_details *d,
