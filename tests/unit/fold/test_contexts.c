@@ -140,6 +140,34 @@ static void change_of_stacks(void **state)
 	fold_store_close(&f);
 }
 
+/*
+ * What the recording began in returned, so its stack is known to end there.  The next call has its
+ * return address at the same place: it belongs to the caller's stack, also as the last of a segment.
+ */
+static void return_where_a_stack_ended(void **state)
+{
+	struct fold_chunk c[2] = { chunk(0x8000), chunk(0x8008) };
+	struct dep_contexts *out;
+	struct fold_store f;
+	size_t caller, i, called = 0;
+
+	(void)state;
+	fold_run(&c[0], HELPER_END);
+	fold_run(&c[0], MAIN);
+	fold_run(&c[0], HELPER_END);
+	c[1].seq = 1;
+	fold_run(&c[1], MAIN_END);
+	out = contexts_of(&f, c, 2, 0);
+	assert_int_equal(out->unknown_returns, 1);
+	caller = context_at(out, MAIN_PC);
+	assert_int_equal(out->context[caller].insns, 2);
+	for (i = 1; i < out->ncontexts; i++)
+		called += out->context[i].parent == caller;
+	assert_int_equal(called, 2);
+	dep_contexts_free(out);
+	fold_store_close(&f);
+}
+
 /* Damage the values at the end of a segment. */
 static void damage(const struct fold_store *f, size_t number)
 {
@@ -503,6 +531,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(jump_behind_a_return, set_up, fold_tear_down),
 		cmocka_unit_test_setup_teardown(change_of_stacks, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(return_where_a_stack_ended, set_up,
+						fold_tear_down),
 		cmocka_unit_test_setup_teardown(damaged_values, set_up, fold_tear_down),
 		cmocka_unit_test_setup_teardown(signal_without_return_address, set_up,
 						fold_tear_down),
