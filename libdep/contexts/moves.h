@@ -87,23 +87,20 @@ enum dep_hot_op {
 /**
  * struct dep_exit_hot - what the hot loop needs of an exit: a part of struct dep_exit_move
  * @add: instructions, references << DEP_HOT_BITS, and branches << 2 * DEP_HOT_BITS
+ * @start: address of the exit's fragment
  * @by: change of rsp; with DEP_HOT_OTHER it is 0, as @add is
+ * @next: distance from @start to a call's return address
+ * @step: as in struct dep_exit_move; of a return, what it adds to rsp
  * @op: enum dep_hot_op
  * @entry: the exit's fragment begins a function
- * @step: of a return, what it adds to rsp
- * @next: distance from @start to a call's return address
- * @start: address of the exit's fragment
  *
- * It is small, so that those of all exits stay in the cache.
+ * It is small, so that those of many exits stay in the cache.
  */
 struct dep_exit_hot {
-	u64 add;
-	s32 by;
-	u8 op, entry;
-	u16 pad;
+	u64 add, start;
+	s32 by, next;
 	u32 step, fragment;
-	s32 next, pad2;
-	u64 start;
+	u8 op, entry;
 };
 
 struct dep_moves {
