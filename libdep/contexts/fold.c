@@ -157,18 +157,8 @@ static int follow_step(struct dep_walk *w, u32 fragment, u32 k)
 {
 	const struct dep_follower *f = w->follower;
 
-	return f->step(f->self, w, w->at->tag + w->at->n - 1, fragment,
+	return f->step(f->self, w, dep_progress(w), fragment,
 		       w->code->fragment[fragment].first_step + k);
-}
-
-static int follow_steps(struct dep_walk *w, u32 fragment, u32 nsteps)
-{
-	int err = 0;
-	u32 k;
-
-	for (k = 0; k < nsteps && !err; k++)
-		err = follow_step(w, fragment, k);
-	return err;
 }
 
 /* Tell it about instructions behind the last step of a record. */
@@ -178,7 +168,7 @@ static int follow_piece(struct dep_walk *w, const struct general *g, u32 insns)
 
 	if (!f || g->insns <= insns)
 		return 0;
-	return f->piece(f->self, w, w->at->tag + w->at->n - 1, g->fragment, g->nsteps, g->insns);
+	return f->piece(f->self, w, dep_progress(w), g->fragment, g->nsteps, g->insns);
 }
 
 static int run_steps(struct dep_walk *w, struct general *g)
@@ -244,11 +234,12 @@ static int run_exit(struct dep_walk *w, u32 number, u64 pc, s64 fragment)
 
 	if (x->op == DEP_OP_STEPS)
 		return run_exit_general(w, number, 0, pc, fragment);
-	if (w->follower) {
-		err = follow_steps(w, x->fragment, w->code->exit[number].nsteps);
+	if (w->follower && !w->followed) {
+		err = w->follower->exit(w->follower->self, w, dep_progress(w), number);
 		if (err)
 			return err;
 	}
+	w->followed = false;
 	w->branches += x->branches;
 	w->insns += x->insns;
 	w->refs += x->refs;
@@ -307,8 +298,7 @@ static int take_exits(void *part, const u32 *exit, size_t n, uint64_t next_pc)
 		err = run_exit_general(w, exit[i++], 0, pc, next);
 	}
 	while (!err) {
-		if (!w->follower)
-			i = dep_hot_run(w, exit, i, n);
+		i = dep_hot_run(w, exit, i, n);
 		if (i == n)
 			break;
 		pc = goes_on(w, exit, i, n, next_pc, &next);

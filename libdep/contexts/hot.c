@@ -73,11 +73,18 @@ void dep_moves_make_hot(struct dep_moves *m)
  * @sum: of dep_exit_hot.add; what is not counted yet
  * @now: the context at work
  * @top: the last frame; @end: no frame fits there
+ * @follower: NULL: none; then the following is not used
+ * @progress: of the last frame, without what @path and @at have of it
+ * @path: dep_progress.sum of the last frame; @at: its stretch
  */
 struct hot {
 	u64 rsp, sum;
 	struct dep_node_now *now;
 	struct dep_activation *top, *end;
+	struct dep_follower *follower;
+	struct dep_progress *progress;
+	u64 path;
+	u32 at;
 };
 
 static u32 insns_of(u64 sum)
@@ -104,7 +111,7 @@ static inline void count(struct dep_walk *w, struct hot *h)
 }
 
 /* Return: false if only exits without branches are common now. */
-static bool begin(struct dep_walk *w, struct hot *h)
+static inline bool begin(struct dep_walk *w, struct hot *h)
 {
 	size_t room = w->at->room - w->at->n;
 
@@ -125,7 +132,7 @@ static bool begin(struct dep_walk *w, struct hot *h)
 	return true;
 }
 
-static void end(struct dep_walk *w, const struct hot *h)
+static inline void end(struct dep_walk *w, const struct hot *h)
 {
 	size_t n = (size_t)(h->top - w->at->frame) + 1;
 
@@ -137,6 +144,111 @@ static void end(struct dep_walk *w, const struct hot *h)
 	w->branches += branches_of(h->sum);
 	w->ctx = (u32)(h->now - w->tree.now);
 }
+
+/* ---- the follower ---- */
+
+static inline void load(struct hot *h)
+{
+	h->path = h->progress->sum;
+	h->at = h->progress->stretch;
+}
+
+static inline void store(const struct hot *h)
+{
+	h->progress->sum = h->path;
+	h->progress->stretch = h->at;
+}
+
+/* Return: false if the follower cannot go on here. */
+static bool begin_follow(struct dep_walk *w, struct hot *h)
+{
+	struct dep_follower *f = w->follower;
+
+	h->follower = f;
+	h->progress = dep_progress(w);
+	if ((!h->progress->stretch || h->progress->ctx != w->ctx) && f->update(f->self, w, h->progress))
+		return false;
+	load(h);
+	return true;
+}
+
+/* The activation executes an exit.  Return: false if the follower has to look at it. */
+static inline bool follow(const struct dep_walk *w, struct hot *h, u32 exit)
+{
+	struct dep_follower *f = h->follower;
+	struct dep_stretch *s = f->stretch + h->at;
+	u32 next;
+
+	if (s->next[0].exit == exit)
+		next = s->next[0].stretch;
+	else if (s->next[1].exit == exit)
+		next = s->next[1].stretch;
+	else
+		next = f->next(f->self, w, h->at, exit);
+	if (!next)
+		return false;
+	s = f->stretch + next;
+	s->count++;
+	h->at = next;
+	h->path += s->add;
+	if (!(s->flags & DEP_STRETCH_ENDS))
+		return true;
+	if (s->counter)
+		s->counter[h->path]++;
+	else
+		f->ended(f->self, next, h->path);
+	h->path = s->base;
+	return true;
+}
+
+/* The stretch of an activation of @ctx that has executed nothing; 0: not known. */
+static inline u32 begins(const struct hot *h, u32 ctx)
+{
+	return ctx < h->follower->contexts ? h->follower->begin[ctx] : 0;
+}
+
+static inline void follow_call(struct hot *h, u32 ctx, u32 stretch)
+{
+	store(h);
+	h->progress++;
+	h->progress->ctx = ctx;
+	h->path = 0;
+	h->at = stretch;
+}
+
+static inline void follow_return(struct hot *h)
+{
+	struct dep_follower *f = h->follower;
+	struct dep_stretch *s = f->stretch + h->at;
+
+	if (s->flags & DEP_STRETCH_WHOLE) {
+		s->counter[h->path + s->last]++;
+	} else {
+		store(h);
+		f->end(f->self, h->progress);
+	}
+	h->progress--;
+	load(h);
+}
+
+/* Return: false if the follower has to look at this tail call. */
+static inline bool follow_tail(struct hot *h, u32 ctx)
+{
+	struct dep_stretch *s = h->follower->stretch + h->at;
+	u32 from = begins(h, h->progress->ctx), to = begins(h, ctx);
+
+	if (!from || !to || (from != to && !(s->flags & DEP_STRETCH_WHOLE)))
+		return false;
+	h->progress->ctx = ctx;
+	if (from == to)
+		return true;
+	s->counter[h->path + s->last]++;
+	h->path = 0;
+	h->at = to;
+	return true;
+}
+
+/* ---- branches ---- */
 
 /* The context of a transition that was made before; 0: it is not known. */
 static inline u32 find(const struct dep_walk *w, struct hot *h, u32 kind, u32 step,
@@ -161,7 +273,7 @@ static inline bool call(struct dep_walk *w, struct hot *h, const struct dep_exit
 {
 	u64 slot = h->rsp - 8, ret = x->start + (u64)(s64)x->next;
 	struct dep_node_now *now;
-	u32 ctx;
+	u32 ctx, stretch = 0;
 
 	if (h->top->seg || slot >= h->top->slot || h->top >= h->end || to->start == ret)
 		return false;
@@ -169,8 +281,12 @@ static inline bool call(struct dep_walk *w, struct hot *h, const struct dep_exit
 	if (!ctx)
 		return false;
 	now = w->tree.now + ctx;
-	if (!now->ready)
+	if (h->follower)
+		stretch = begins(h, ctx);
+	if (!now->ready || (h->follower && !stretch))
 		return false;
+	if (h->follower)
+		follow_call(h, ctx, stretch);
 	count(w, h);
 	now->calls++;
 	h->now = now;
@@ -195,6 +311,11 @@ static inline bool go_back(struct dep_walk *w, struct hot *h, const struct dep_e
 	now = w->tree.now + h->top[-1].ctx;
 	if (!now->ready)
 		return false;
+	if (h->follower) {
+		if (!h->progress[-1].stretch || h->progress[-1].ctx != h->top[-1].ctx)
+			return false;
+		follow_return(h);
+	}
 	count(w, h);
 	h->now = now;
 	h->rsp += x->step;
@@ -220,7 +341,7 @@ static inline bool jump(struct dep_walk *w, struct hot *h, const struct dep_exit
 	now = w->tree.now + ctx;
 	if (now == h->now)
 		return true;
-	if (!now->ready)
+	if (!now->ready || (h->follower && !follow_tail(h, ctx)))
 		return false;
 	count(w, h);
 	now->calls++;
@@ -247,11 +368,11 @@ static inline bool branch(struct dep_walk *w, struct hot *h, const struct dep_ex
 	}
 }
 
-size_t dep_hot_run(struct dep_walk *w, const u32 *exit, size_t i, size_t n)
+static size_t run(struct dep_walk *w, const u32 *exit, size_t i, size_t n)
 {
 	const struct dep_exit_hot *all = w->moves->hot, *x;
 	const u32 *at = exit + i, *last = exit + n;
-	struct hot h;
+	struct hot h = { .follower = NULL };
 	bool known = begin(w, &h);
 
 	for (; at < last; at++) {
@@ -268,4 +389,40 @@ size_t dep_hot_run(struct dep_walk *w, const u32 *exit, size_t i, size_t n)
 	}
 	end(w, &h);
 	return (size_t)(at - exit);
+}
+
+/* The same with a follower, which has to see each exit before its branch. */
+static size_t run_followed(struct dep_walk *w, const u32 *exit, size_t i, size_t n)
+{
+	const struct dep_exit_hot *all = w->moves->hot, *x;
+	const u32 *at = exit + i, *last = exit + n;
+	struct hot h;
+	bool known = begin(w, &h);
+
+	if (!begin_follow(w, &h))
+		return i;
+	for (; at < last; at++) {
+		x = all + *at;
+		if (x->op != DEP_HOT_PLAIN &&
+		    (!known || x->op == DEP_HOT_OTHER || at + 1 == last))
+			break;
+		if (!follow(w, &h, *at))
+			break;
+		h.sum += x->add;
+		h.rsp += (u64)(s64)x->by;
+		if (x->op != DEP_HOT_PLAIN && !branch(w, &h, x, all + at[1])) {
+			h.sum -= x->add;
+			h.rsp -= (u64)(s64)x->by;
+			w->followed = true;
+			break;
+		}
+	}
+	store(&h);
+	end(w, &h);
+	return (size_t)(at - exit);
+}
+
+size_t dep_hot_run(struct dep_walk *w, const u32 *exit, size_t i, size_t n)
+{
+	return w->follower ? run_followed(w, exit, i, n) : run(w, exit, i, n);
 }

@@ -19,7 +19,7 @@ int dep_contexts_watched(struct dep_store *store, const struct dep_fragments *co
  */
 int dep_contexts_follow(struct dep_store *store, const struct dep_fragments *code,
 			const struct dep_contexts_options *options,
-			const struct dep_follower *follower, struct dep_fold_loss *loss,
+			struct dep_follower *follower, struct dep_fold_loss *loss,
 			u64 *not_counted);
 
 #endif

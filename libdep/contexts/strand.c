@@ -39,7 +39,7 @@ static void free_strand(struct dep_walk *w, struct dep_strand *s)
 	w->nframes_all -= s->n;
 	w->nhandlers -= s->handler;
 	free(s->frame);
-	free(s->tag);
+	free(s->progress);
 	free(s);
 }
 
@@ -255,8 +255,8 @@ int dep_strand_begin(struct dep_walk *w, u64 rsp, u32 ctx)
 	s->high = rsp;
 	s->frame = malloc(s->room * sizeof(*s->frame));
 	if (w->follower)
-		s->tag = calloc(s->room, sizeof(*s->tag));
-	if (!s->frame || (w->follower && !s->tag))
+		s->progress = calloc(s->room, sizeof(*s->progress));
+	if (!s->frame || (w->follower && !s->progress))
 		goto fail;
 	if (w->at)
 		drop_overlapping(w, rsp);
@@ -272,7 +272,7 @@ int dep_strand_begin(struct dep_walk *w, u64 rsp, u32 ctx)
 	return 0;
 fail:
 	free(s->frame);
-	free(s->tag);
+	free(s->progress);
 	free(s);
 	return -ENOMEM;
 }
@@ -289,8 +289,9 @@ static void drop_half(struct dep_walk *w)
 	if (w->hooks)
 		w->hooks->changed(w->hooks_arg, s);
 	memmove(s->frame + 2, s->frame + 2 + gone, (s->n - 2 - gone) * sizeof(*s->frame));
-	if (s->tag)
-		memmove(s->tag + 2, s->tag + 2 + gone, (s->n - 2 - gone) * sizeof(*s->tag));
+	if (s->progress)
+		memmove(s->progress + 2, s->progress + 2 + gone,
+			(s->n - 2 - gone) * sizeof(*s->progress));
 	s->n -= gone;
 	w->nframes_all -= gone;
 	w->dropped_frames += gone;
@@ -300,7 +301,7 @@ int dep_strand_room(struct dep_walk *w)
 {
 	struct dep_strand *s = w->at;
 	struct dep_activation *more;
-	u32 *tag;
+	struct dep_progress *progress;
 	size_t room;
 
 	if (w->nframes_all >= w->max_frames)
@@ -311,11 +312,11 @@ int dep_strand_room(struct dep_walk *w)
 		if (!more)
 			return -ENOMEM;
 		s->frame = more;
-		if (s->tag) {
-			tag = realloc(s->tag, room * sizeof(*tag));
-			if (!tag)
+		if (s->progress) {
+			progress = realloc(s->progress, room * sizeof(*progress));
+			if (!progress)
 				return -ENOMEM;
-			s->tag = tag;
+			s->progress = progress;
 		}
 		s->room = room;
 	}

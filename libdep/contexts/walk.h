@@ -22,6 +22,7 @@
 #include <errno.h>
 
 #include "dep/events.h"
+#include "follow.h"
 #include "moves.h"
 #include "tree.h"
 
@@ -47,11 +48,11 @@ struct dep_activation {
  * @hooked: of the owner of dep_walk.hooks; NULL at first
  * @low: rsp when a signal interrupted this strand, or DEP_LOW_UNKNOWN; 0: no signal did
  * @pc: the instruction that the signal interrupted, with @low; 0: rsp belongs to another frame
- * @tag: with dep_walk.follower: a number of its own for each frame, 0 at first
+ * @progress: with dep_walk.follower, of each frame; all 0 at first
  */
 struct dep_strand {
 	struct dep_activation *frame;
-	u32 *tag;
+	struct dep_progress *progress;
 	size_t n, room;
 	u64 high, low, pc;
 	struct dep_strand *below;
@@ -120,27 +121,7 @@ struct dep_watched_call {
 	u64 depth;		/* frames below the new one, in its strand */
 };
 
-struct dep_walk;
 struct dep_branch_at;
-
-/**
- * struct dep_follower - follows what each activation executes
- *
- * The activation at work is dep_walk.ctx; tail calls change the context of an activation.
- *
- * @step: the activation with @tag executes a step of a fragment: the branch with this index in
- *	dep_fragments.step and what is in front of it.  0 or an error, which ends the pass
- * @piece: it executes instructions of @fragment: those behind the first @nsteps steps, up to
- *	instruction @to
- * @end: it has returned, or it was left in another way; its number will be 0 if it goes on
- */
-struct dep_follower {
-	void *self;
-	int (*step)(void *self, const struct dep_walk *w, u32 *tag, u32 fragment, u32 step);
-	int (*piece)(void *self, const struct dep_walk *w, u32 *tag, u32 fragment, u32 nsteps,
-		     u32 to);
-	void (*end)(void *self, u32 tag);
-};
 
 /**
  * struct dep_walk_hooks - called when stacks change
@@ -228,7 +209,8 @@ struct dep_walk {
 	u8 *is_unread;		/* a bit for each segment, by 1 + its index; NULL: no bit is set */
 	void (*watch)(void *arg, const struct dep_watched_call *call);
 	void *watch_arg;
-	const struct dep_follower *follower;	/* NULL: none */
+	struct dep_follower *follower;	/* NULL: none */
+	bool followed;		/* it has seen the exit at hand, whose branch is rare */
 	const struct dep_walk_hooks *hooks;	/* NULL: none */
 	void *hooks_arg;
 
@@ -266,6 +248,12 @@ struct dep_branch_at {
 static inline struct dep_activation *dep_top(const struct dep_walk *w)
 {
 	return w->at->frame + w->at->n - 1;
+}
+
+/** dep_progress() - how far the activation at work has come, for the follower */
+static inline struct dep_progress *dep_progress(const struct dep_walk *w)
+{
+	return w->at->progress + w->at->n - 1;
 }
 
 /* ---- count.c: contexts, and what they execute ---- */
@@ -365,8 +353,8 @@ static inline int dep_strand_push(struct dep_walk *w, const struct dep_activatio
 	to->frame = f->frame;
 	to->ctx = f->ctx;
 	to->seg = f->seg;
-	if (s->tag)
-		s->tag[s->n - 1] = 0;
+	if (s->progress)
+		s->progress[s->n - 1] = (struct dep_progress){ 0 };
 	w->nframes_all++;
 	w->ctx = f->ctx;
 	return 0;
@@ -376,12 +364,12 @@ static inline int dep_strand_push(struct dep_walk *w, const struct dep_activatio
 static inline void dep_strand_ended(struct dep_walk *w, struct dep_strand *s, size_t from,
 				    size_t to)
 {
-	if (!s->tag)
+	if (!s->progress)
 		return;
 	while (to-- > from) {
-		if (s->tag[to])
-			w->follower->end(w->follower->self, s->tag[to]);
-		s->tag[to] = 0;
+		if (s->progress[to].stretch)
+			w->follower->end(w->follower->self, s->progress + to);
+		s->progress[to] = (struct dep_progress){ 0 };
 	}
 }
 
@@ -466,7 +454,11 @@ void dep_contexts_end(struct dep_walk *w);
 
 /* ---- hot.c ---- */
 
-/** dep_hot_run() - run common exits of @n, from @i on; return the index of the first other one */
+/**
+ * dep_hot_run() - run common exits of @n, from @i on
+ *
+ * Return: the index of the first other one; the follower has seen it if dep_walk.followed is set.
+ */
 size_t dep_hot_run(struct dep_walk *w, const u32 *exit, size_t i, size_t n);
 
 /* ---- fold.c ---- */

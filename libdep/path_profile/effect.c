@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* What transitions do to paths, worked out once. */
+/* What transitions and stretches do to paths, worked out once. */
 #include <errno.h>
 
 #include "libdep/format/file/error.h"
@@ -99,4 +99,48 @@ int dep_path_effects(struct dep_path_pass *p, u32 i)
 		t->count = 0;
 	}
 	return err;
+}
+
+/* ---- stretches ---- */
+
+static void compose(struct dep_stretch *to, const struct dep_path_effect *e)
+{
+	if (to->flags & DEP_STRETCH_ENDS) {
+		to->base = e->ends ? e->base : to->base + e->add;
+		return;
+	}
+	to->add += e->add;
+	if (e->ends) {
+		to->flags |= DEP_STRETCH_ENDS;
+		to->base = e->base;
+	}
+}
+
+void dep_path_stretch_effect(struct dep_path_pass *p, u32 stretch)
+{
+	const struct dep_path_stretch *s = dep_path_stretch_at(p, stretch);
+	const struct dep_path_fn *f = dep_path_fn_at(p, s->function);
+	struct dep_stretch *to = dep_path_hot_at(p, stretch);
+	const struct dep_path_node *n;
+	u32 i;
+
+	to->flags = 0;
+	to->counter = NULL;
+	if (s->node == DEP_PATH_NO)
+		return;
+	n = dep_path_node_at(p, s->node);
+	if (!f->numbered) {
+		to->flags = n->exits ? DEP_STRETCH_WHOLE : 0;
+		to->counter = &p->not_counted;
+		return;
+	}
+	if (s->from == DEP_PATH_NO)
+		compose(to, &dep_path_node_at(p, s->first)->begin);
+	for (i = 0; i < s->n; i++)
+		compose(to, &dep_path_passed(p, s, i)->effect);
+	to->counter = f->count;
+	if (!n->exits || !f->count)
+		return;
+	to->flags |= DEP_STRETCH_WHOLE;
+	to->last = n->exit;
 }

@@ -7,12 +7,7 @@
 #include "libdep/format/file/error.h"
 #include "pass.h"
 
-static struct dep_path_active *active_at(const struct dep_path_pass *p, u32 i)
-{
-	return DEP_PATH_ROW(struct dep_path_active, p->active, i);
-}
-
-static int changed(void)
+int dep_path_changed(void)
 {
 	return dep_fail(-ESTALE, "the store changed while it was read");
 }
@@ -25,58 +20,64 @@ static s64 find_function(struct dep_path_pass *p, const struct dep_walk *w, u32 
 	const struct dep_row_key key = { .a = node->pc, .b = w->thread->process };
 	struct dep_path_fn *f;
 	bool added;
-	s64 i;
+	s64 i, begin;
 
 	i = dep_path_index(p, &p->function_map, &key, &p->function, sizeof(*f), &added);
 	if (i < 0 || !added)
 		return i;
 	if (p->counts)
-		return changed();
+		return dep_path_changed();
+	begin = dep_path_stretch_begin(p, (u32)i);
+	if (begin < 0)
+		return begin;
 	f = dep_path_fn_at(p, (u32)i);
 	f->pc = node->pc;
 	f->process = w->thread->process;
 	f->image = node->image;
 	f->first_node = f->first_transition = DEP_PATH_NO;
+	f->begin = (u32)begin;
 	return i;
 }
 
 static int contexts_room(struct dep_path_pass *p, const struct dep_walk *w)
 {
+	struct dep_follower *f = &p->follower;
 	size_t n = w->tree.room;
 	u32 *more;
 
-	if (w->ctx < p->ncontexts)
+	if (w->ctx < f->contexts)
 		return 0;
-	more = realloc(p->function_of, n * sizeof(*more));
+	more = realloc(f->begin, n * sizeof(*more));
 	if (!more)
 		return dep_fail(-ENOMEM, "paths");
-	memset(more + p->ncontexts, 0, (n - p->ncontexts) * sizeof(*more));
-	p->function_of = more;
-	p->ncontexts = n;
+	memset(more + f->contexts, 0, (n - f->contexts) * sizeof(*more));
+	f->begin = more;
+	f->contexts = n;
 	return 0;
 }
 
-/* The function of the context at work.  The root is that of all processes. */
-static s64 function_at_work(struct dep_path_pass *p, const struct dep_walk *w)
+/* The stretch where activations of the context at work begin.  The root is that of all processes. */
+static s64 begin_at_work(struct dep_path_pass *p, const struct dep_walk *w)
 {
 	s64 i;
 
-	if (!w->ctx)
-		return find_function(p, w, 0);
 	if (contexts_room(p, w))
 		return -ENOMEM;
-	if (p->function_of[w->ctx])
-		return p->function_of[w->ctx] - 1;
+	if (p->follower.begin[w->ctx])
+		return p->follower.begin[w->ctx];
 	i = find_function(p, w, w->ctx);
-	if (i >= 0)
-		p->function_of[w->ctx] = (u32)i + 1;
+	if (i < 0)
+		return i;
+	i = dep_path_fn_at(p, (u32)i)->begin;
+	if (w->ctx)
+		p->follower.begin[w->ctx] = (u32)i;
 	return i;
 }
 
 /* ---- counters ---- */
 
 /* Return: the index of the counter; -ENOSPC: there was no room; or -ENOMEM. */
-static s64 add_count(struct dep_path_pass *p, u32 function, u32 block, u64 number)
+static s64 add_count(struct dep_path_pass *p, u32 function, u32 block, u64 number, u64 times)
 {
 	const struct dep_row_key key = { .a = number, .b = function, .c = block };
 	struct dep_path_counter *c;
@@ -85,7 +86,7 @@ static s64 add_count(struct dep_path_pass *p, u32 function, u32 block, u64 numbe
 
 	i = dep_path_index(p, &p->counter_map, &key, &p->counter, sizeof(*c), &added);
 	if (i == -ENOSPC)
-		p->not_counted++;
+		p->not_counted += times;
 	if (i < 0)
 		return i;
 	c = DEP_PATH_ROW(struct dep_path_counter, p->counter, i);
@@ -94,194 +95,105 @@ static s64 add_count(struct dep_path_pass *p, u32 function, u32 block, u64 numbe
 		c->function = function;
 		c->block = block;
 	}
-	c->count++;
+	c->count += times;
 	return i;
 }
 
-static int count(struct dep_path_pass *p, u32 function, u32 block, u64 number)
+int dep_path_count(struct dep_path_pass *p, u32 function, u32 block, u64 number, u64 times)
 {
-	s64 i = add_count(p, function, block, number);
+	s64 i = add_count(p, function, block, number, times);
 
 	return i < 0 && i != -ENOSPC ? (int)i : 0;
 }
 
-/* The first path that ends by @e is often that of the last time. */
-static inline int count_first(struct dep_path_pass *p, const struct dep_path_active *a,
-			      struct dep_path_effect *e)
+/* The first path that ends by a stretch is often that of the last time. */
+static void take_ended(void *self, u32 stretch, u64 sum)
 {
+	struct dep_path_pass *p = self;
+	struct dep_path_stretch *s = dep_path_stretch_at(p, stretch);
 	s64 i;
 
-	if (e->counter && e->number == a->sum) {
-		DEP_PATH_ROW(struct dep_path_counter, p->counter, e->counter - 1)->count++;
-		return 0;
+	if (s->counter && s->number == sum) {
+		DEP_PATH_ROW(struct dep_path_counter, p->counter, s->counter - 1)->count++;
+		return;
 	}
-	i = add_count(p, a->function, DEP_PATH_NO, a->sum);
-	if (i < 0)
-		return i == -ENOSPC ? 0 : (int)i;
-	e->number = a->sum;
-	e->counter = (u32)i + 1;
-	return 0;
+	i = add_count(p, s->function, DEP_PATH_NO, sum, 1);
+	if (i < 0) {
+		if (i != -ENOSPC && !p->err)
+			p->err = (int)i;
+		return;
+	}
+	s->number = sum;
+	s->counter = (u32)i + 1;
 }
 
-/* The path of @a goes over the edges of @e. */
-static int apply(struct dep_path_pass *p, struct dep_path_active *a,
-		 struct dep_path_effect *e)
+/* The activation has executed stretch @i. */
+static int take(struct dep_path_pass *p, struct dep_progress *progress, s64 i)
 {
-	u32 i;
-	int err;
-
-	a->sum += e->add;
-	if (!e->ends)
-		return 0;
-	err = count_first(p, a, e);
-	for (i = 1; i < e->ends && !err; i++)
-		err = count(p, a->function, DEP_PATH_NO,
-			    *DEP_PATH_ROW(u64, p->middle, e->middle + i - 1));
-	a->sum = e->base;
-	return err;
-}
-
-/* ---- paths ---- */
-
-/* The node of @run in the function of @a; it is new in the first pass only. */
-static s64 find_node(struct dep_path_pass *p, const struct dep_path_active *a, u32 run)
-{
-	const struct dep_row_key key = { .a = a->function, .b = run };
-	struct dep_path_node *n;
-	struct dep_path_fn *f;
-	bool added;
-	s64 i;
-
-	i = dep_path_index(p, &p->node_map, &key, &p->node, sizeof(*n), &added);
-	if (i < 0 || !added)
-		return i;
-	if (p->counts)
-		return changed();
-	f = dep_path_fn_at(p, a->function);
-	n = dep_path_node_at(p, (u32)i);
-	n->function = a->function;
-	n->run = run;
-	n->cached[0].run = n->cached[1].run = DEP_PATH_NO;
-	n->next = f->first_node;
-	f->first_node = (u32)i;
-	return i;
-}
-
-static int begin(struct dep_path_pass *p, struct dep_path_active *a, u32 run)
-{
-	struct dep_path_node *n;
-	s64 i = find_node(p, a, run);
+	struct dep_stretch *s;
 
 	if (i < 0)
 		return (int)i;
-	a->node = (u32)i;
-	n = dep_path_node_at(p, a->node);
-	if (!p->counts) {
-		n->begins = true;
-		return 0;
-	}
-	a->sum = 0;
-	return dep_path_fn_at(p, a->function)->numbered ? apply(p, a, &n->begin) : 0;
+	s = dep_path_hot_at(p, (u32)i);
+	s->count++;
+	progress->stretch = (u32)i;
+	progress->sum += s->add;
+	if (!(s->flags & DEP_STRETCH_ENDS))
+		return p->err;
+	if (s->counter)
+		s->counter[progress->sum]++;
+	else
+		take_ended(p, (u32)i, progress->sum);
+	progress->sum = s->base;
+	return p->err;
 }
 
-/* The transition from the node of @a to @run: that looked up before, or in the map. */
-static s64 find_transition(struct dep_path_pass *p, const struct dep_path_active *a, u32 run)
+/* ---- ends of paths ---- */
+
+static int finish_node(struct dep_path_pass *p, const struct dep_path_stretch *s, u64 sum,
+		       bool whole)
 {
-	const struct dep_row_key key = { .a = a->node, .b = run };
-	struct dep_path_transition *t;
-	struct dep_path_fn *f;
-	bool added;
-	s64 i, to;
-
-	i = dep_path_index(p, &p->transition_map, &key, &p->transition, sizeof(*t), &added);
-	if (i < 0 || !added)
-		return i;
-	if (p->counts)
-		return changed();
-	to = find_node(p, a, run);
-	if (to < 0)
-		return to;
-	f = dep_path_fn_at(p, a->function);
-	t = dep_path_transition_at(p, (u32)i);
-	t->from = a->node;
-	t->to = (u32)to;
-	t->next = f->first_transition;
-	f->first_transition = (u32)i;
-	return i;
-}
-
-/* The transition to @run, if it was looked up last; or DEP_PATH_NO. */
-static inline u32 cached(const struct dep_path_pass *p, const struct dep_path_active *a, u32 run)
-{
-	const struct dep_path_node *n;
-
-	if (a->node == DEP_PATH_NO)
-		return DEP_PATH_NO;
-	n = dep_path_node_at(p, a->node);
-	if (n->cached[0].run == run)
-		return n->cached[0].transition;
-	return n->cached[1].run == run ? n->cached[1].transition : DEP_PATH_NO;
-}
-
-static s64 transition(struct dep_path_pass *p, const struct dep_path_active *a, u32 run)
-{
-	s64 i = find_transition(p, a, run);
-	struct dep_path_node *n;
-
-	if (i < 0)
-		return i;
-	n = dep_path_node_at(p, a->node);
-	n->cached[1] = n->cached[0];
-	n->cached[0].run = run;
-	n->cached[0].transition = (u32)i;
-	return i;
-}
-
-static inline int take_transition(struct dep_path_pass *p, struct dep_path_active *a, u32 i)
-{
-	struct dep_path_transition *t = dep_path_transition_at(p, i);
-
-	a->node = t->to;
-	t->count++;
-	if (!p->counts || !dep_path_fn_at(p, a->function)->numbered)
-		return 0;
-	return apply(p, a, &t->effect);
-}
-
-static int go_on(struct dep_path_pass *p, struct dep_path_active *a, u32 run)
-{
-	s64 i = transition(p, a, run);
-
-	return i < 0 ? (int)i : take_transition(p, a, (u32)i);
-}
-
-/* The path of @a ends: as a whole one over an edge to the exit, or where it is. */
-static int finish(struct dep_path_pass *p, struct dep_path_active *a, bool whole)
-{
-	struct dep_path_node *n;
+	struct dep_path_node *n = dep_path_node_at(p, s->node);
 	u32 last;
 
-	if (a->node == DEP_PATH_NO)
+	if (whole && !n->exits && p->counts)
+		return dep_path_changed();
+	n->exits |= whole;
+	if (!p->counts)
 		return 0;
-	n = dep_path_node_at(p, a->node);
-	a->node = DEP_PATH_NO;
-	if (!p->counts) {
-		n->exits |= whole;
-		return 0;
-	}
-	if (!dep_path_fn_at(p, a->function)->numbered) {
+	if (!dep_path_fn_at(p, s->function)->numbered) {
 		p->not_counted++;
 		return 0;
 	}
 	if (whole)
-		return count(p, a->function, DEP_PATH_NO, a->sum + n->exit);
+		return dep_path_count(p, s->function, DEP_PATH_NO, sum + n->exit, 1);
 	last = *DEP_PATH_ROW(u32, p->chain, n->chain + n->blocks - 1);
-	return count(p, a->function, last, a->sum);
+	return dep_path_count(p, s->function, last, sum, 1);
 }
 
-static u8 last_branch(const struct dep_path_pass *p, const struct dep_path_active *a)
+/* The path at @progress ends: as a whole one over an edge to the exit, or where it is. */
+static int finish(struct dep_path_pass *p, const struct dep_progress *progress, bool whole)
 {
-	return dep_path_run_at(p, dep_path_node_at(p, a->node)->run)->branch;
+	const struct dep_path_stretch *s = dep_path_stretch_at(p, progress->stretch);
+	struct dep_stretch *hot = dep_path_hot_at(p, progress->stretch);
+	int err;
+
+	if (s->node == DEP_PATH_NO)
+		return 0;
+	err = finish_node(p, s, progress->sum, whole);
+	if (whole && !p->counts) {
+		/* Nothing else is to be learned here. */
+		hot->flags |= DEP_STRETCH_WHOLE;
+		hot->counter = &p->ignored;
+	}
+	return err;
+}
+
+static u8 last_branch(const struct dep_path_pass *p, const struct dep_progress *progress)
+{
+	const struct dep_path_stretch *s = dep_path_stretch_at(p, progress->stretch);
+
+	return s->node == DEP_PATH_NO ? DEP_BRANCH_NONE : dep_path_last_run(p, s)->branch;
 }
 
 static bool is_tail(u8 branch)
@@ -290,118 +202,123 @@ static bool is_tail(u8 branch)
 	       branch == DEP_BRANCH_JUMP_INDIRECT || branch == DEP_BRANCH_RETURN;
 }
 
-/* Does the last branch of @a lead to @pc?  Otherwise control came there in another way. */
-static bool leads_to(const struct dep_path_pass *p, const struct dep_path_active *a, u64 pc)
-{
-	const struct dep_path_run *r = dep_path_run_at(p, dep_path_node_at(p, a->node)->run);
-
-	switch (r->branch) {
-	case DEP_BRANCH_COND:
-		return pc == r->next || pc == r->target;
-	case DEP_BRANCH_JUMP:
-		return pc == r->target;
-	case DEP_BRANCH_JUMP_INDIRECT:
-	case DEP_BRANCH_RETURN:
-		return true;
-	default:
-		return pc == r->next;
-	}
-}
-
 /* ---- activations ---- */
 
-static int new_active(struct dep_path_pass *p, const struct dep_walk *w, u32 *tag)
-{
-	s64 function = function_at_work(p, w), i = p->free;
-
-	if (function < 0)
-		return (int)function;
-	if (i)
-		p->free = active_at(p, p->free)->free;
-	else
-		i = dep_path_add(p, &p->active, sizeof(struct dep_path_active));
-	if (i < 0)
-		return (int)i;
-	*tag = (u32)i;
-	*active_at(p, *tag) = (struct dep_path_active){
-		.function = (u32)function, .node = DEP_PATH_NO, .context = w->ctx,
-	};
-	return 0;
-}
-
 /* A tail call leads to another function, or back to this one by way of others. */
-static int change_context(struct dep_path_pass *p, const struct dep_walk *w,
-			  struct dep_path_active *a)
+static int take_update(void *self, const struct dep_walk *w, struct dep_progress *progress)
 {
-	s64 function = function_at_work(p, w);
-	int err;
+	struct dep_path_pass *p = self;
+	s64 begin = begin_at_work(p, w);
+	u32 function;
+	int err = 0;
 
-	if (function < 0)
-		return (int)function;
-	a->context = w->ctx;
-	if (a->function == (u32)function)
-		return 0;
-	err = a->node == DEP_PATH_NO ? 0 : finish(p, a, is_tail(last_branch(p, a)));
-	a->function = (u32)function;
+	if (begin < 0)
+		return (int)begin;
+	progress->ctx = w->ctx;
+	function = dep_path_stretch_at(p, (u32)begin)->function;
+	if (progress->stretch) {
+		if (dep_path_stretch_at(p, progress->stretch)->function == function)
+			return 0;
+		err = finish(p, progress, is_tail(last_branch(p, progress)));
+	}
+	progress->stretch = (u32)begin;
+	progress->sum = 0;
 	return err;
 }
 
-static int execute(struct dep_path_pass *p, const struct dep_walk *w, u32 *tag, s64 run)
+static int execute(struct dep_path_pass *p, const struct dep_walk *w, struct dep_progress *progress,
+		   const struct dep_path_executed *what)
 {
-	int err = run < 0 ? (int)run : p->err;
-	struct dep_path_active *a;
-	u32 known;
+	int err = p->err;
+	u32 function;
+	s64 next;
 
-	if (!err && !*tag)
-		err = new_active(p, w, tag);
+	if (!err && (!progress->stretch || progress->ctx != w->ctx))
+		err = take_update(p, w, progress);
 	if (err)
 		return err;
-	a = active_at(p, *tag);
-	if (a->context != w->ctx)
-		err = change_context(p, w, a);
-	known = cached(p, a, (u32)run);
-	if (!err && known != DEP_PATH_NO)
-		return take_transition(p, a, known);
-	if (!err && a->node != DEP_PATH_NO &&
-	    !leads_to(p, a, dep_path_run_at(p, (u32)run)->start))
-		err = finish(p, a, false);
+	next = dep_path_stretch_next(p, w, progress->stretch, what);
+	if (next)
+		return take(p, progress, next);
+	err = finish(p, progress, false);
 	if (err)
 		return err;
-	return a->node == DEP_PATH_NO ? begin(p, a, (u32)run) : go_on(p, a, (u32)run);
+	function = dep_path_stretch_at(p, progress->stretch)->function;
+	progress->stretch = dep_path_fn_at(p, function)->begin;
+	progress->sum = 0;
+	return take(p, progress, dep_path_stretch_next(p, w, progress->stretch, what));
 }
 
-static int take_step(void *self, const struct dep_walk *w, u32 *tag, u32 fragment, u32 step)
+static int take_exit(void *self, const struct dep_walk *w, struct dep_progress *progress, u32 exit)
 {
 	struct dep_path_pass *p = self;
-	u32 known = p->run_of_step[step];
+	const struct dep_path_executed what = { .exit = exit };
 
-	return execute(p, w, tag, known ? (s64)known - 1 :
-		       dep_path_step_run(p, w, fragment, step));
+	if (!p->code->exit[exit].insns)
+		return p->err;
+	return execute(p, w, progress, &what);
 }
 
-static int take_piece(void *self, const struct dep_walk *w, u32 *tag, u32 fragment, u32 nsteps,
-		      u32 to)
+static int take_run(struct dep_path_pass *p, const struct dep_walk *w, struct dep_progress *progress,
+		    s64 run)
 {
-	return execute(self, w, tag, dep_path_piece_run(self, w, fragment, nsteps, to));
+	const struct dep_path_executed what = { .run = (u32)run + 1 };
+
+	return run < 0 ? (int)run : execute(p, w, progress, &what);
 }
 
-static void take_end(void *self, u32 tag)
+static int take_step(void *self, const struct dep_walk *w, struct dep_progress *progress, u32 fragment,
+		     u32 step)
+{
+	return take_run(self, w, progress, dep_path_step_run(self, w, fragment, step));
+}
+
+static int take_piece(void *self, const struct dep_walk *w, struct dep_progress *progress, u32 fragment,
+		      u32 nsteps, u32 to)
+{
+	return take_run(self, w, progress, dep_path_piece_run(self, w, fragment, nsteps, to));
+}
+
+static void take_end(void *self, const struct dep_progress *progress)
 {
 	struct dep_path_pass *p = self;
-	struct dep_path_active *a = active_at(p, tag);
-	int err = 0;
+	int err = finish(p, progress, last_branch(p, progress) == DEP_BRANCH_RETURN);
 
-	if (a->node != DEP_PATH_NO)
-		err = finish(p, a, last_branch(p, a) == DEP_BRANCH_RETURN);
 	if (!p->err)
 		p->err = err;
-	a->free = p->free;
-	p->free = tag;
 }
 
-struct dep_follower dep_path_follower(struct dep_path_pass *p)
+/* For the hot loop: what leads on, and need not be looked at. */
+static u32 take_next(void *self, const struct dep_walk *w, u32 stretch, u32 exit)
 {
-	return (struct dep_follower){
-		.self = p, .step = take_step, .piece = take_piece, .end = take_end,
-	};
+	struct dep_path_pass *p = self;
+	const struct dep_path_executed what = { .exit = exit };
+	struct dep_stretch *s;
+	s64 i;
+
+	if (p->err || !p->code->exit[exit].insns)
+		return 0;
+	i = dep_path_stretch_next(p, w, stretch, &what);
+	if (i <= 0)
+		return 0;
+	s = dep_path_hot_at(p, stretch);
+	s->next[1] = s->next[0];
+	s->next[0].exit = exit;
+	s->next[0].stretch = (u32)i;
+	return (u32)i;
+}
+
+void dep_path_follower(struct dep_path_pass *p)
+{
+	struct dep_follower *f = &p->follower;
+
+	f->self = p;
+	f->stretch = p->hot.row;
+	f->update = take_update;
+	f->next = take_next;
+	f->exit = take_exit;
+	f->step = take_step;
+	f->piece = take_piece;
+	f->ended = take_ended;
+	f->end = take_end;
 }

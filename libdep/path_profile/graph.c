@@ -8,6 +8,8 @@
 #include "libdep/paths/malloc.h"
 #include "pass.h"
 
+#define NUMBERS_MAX	(1u << 16)	/* paths of a function with a counter for each number */
+
 /** struct edge - an edge; @pc: of its target */
 struct edge {
 	u32 from, to;
@@ -403,6 +405,21 @@ out:
 	return err;
 }
 
+/* Functions with few paths count them by number, as far as the memory allows. */
+static int add_counters(struct dep_path_pass *p, u32 i)
+{
+	struct dep_path_fn *f = dep_path_fn_at(p, i);
+	u64 bytes = f->paths.total * sizeof(*f->count);
+
+	if (!f->numbered || f->paths.total > NUMBERS_MAX || bytes > (p->limit - p->used) / 2)
+		return 0;
+	f->count = calloc(f->paths.total, sizeof(*f->count));
+	if (!f->count)
+		return dep_fail(-ENOMEM, "paths");
+	p->used += bytes;
+	return 0;
+}
+
 int dep_path_graphs(struct dep_path_pass *p)
 {
 	int err = 0;
@@ -410,5 +427,9 @@ int dep_path_graphs(struct dep_path_pass *p)
 
 	for (i = 0; i < p->function.n && !err; i++)
 		err = make_graph(p, i);
+	for (i = 0; i < p->function.n && !err; i++)
+		err = add_counters(p, i);
+	for (i = 1; i < p->stretch.n && !err; i++)
+		dep_path_stretch_effect(p, i);
 	return err;
 }

@@ -57,17 +57,19 @@ static void free_functions(struct dep_path_pass *p)
 			dep_paths_free(&f->paths);
 		dep_path_graph_free(&f->graph);
 		free(f->block);
+		free(f->count);
 	}
 }
 
 void dep_path_pass_free(struct dep_path_pass *p)
 {
 	struct dep_path_list *list[] = {
-		&p->run, &p->node, &p->transition, &p->function, &p->counter, &p->active,
-		&p->chain, &p->middle,
+		&p->run, &p->node, &p->transition, &p->function, &p->counter, &p->chain,
+		&p->middle, &p->hot, &p->stretch, &p->passed,
 	};
 	struct dep_row_map *map[] = {
 		&p->run_map, &p->node_map, &p->transition_map, &p->function_map, &p->counter_map,
+		&p->stretch_map,
 	};
 	size_t i;
 
@@ -77,6 +79,6 @@ void dep_path_pass_free(struct dep_path_pass *p)
 	for (i = 0; i < sizeof(map) / sizeof(*map); i++)
 		dep_row_free(map[i]);
 	free(p->run_of_step);
-	free(p->function_of);
+	free(p->follower.begin);
 	free(p);
 }

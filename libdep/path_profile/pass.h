@@ -9,6 +9,10 @@
  * graph are numbered (graph.c).  For each transition it is known from then on what it adds to the
  * number of the path, and which paths it ends (effect.c).  The second pass adds and counts.
  *
+ * Both passes are a state machine that the hot loop of the walk runs (contexts/follow.h).  A state,
+ * a stretch, is what an activation executes with one exit: a few runs, behind a node or where a
+ * path begins (stretch.c).
+ *
  * An edge is followed when its target is executed, not with its branch: only then it is known
  * whether a call has returned.  So an activation waits at the end of a run, and where it ends, the
  * last branch says how: a return ends a whole path, and anything else a partial one.
@@ -41,25 +45,20 @@ struct dep_path_run {
  * @ends: number of paths that end
  * @middle: with several ends, index in dep_path_pass.middle of the numbers of the others
  * @base: with an end, the sum of the path that begins behind the last one
- * @number, @counter: the first path that ended here last time, and 1 + index of its counter
  */
 struct dep_path_effect {
-	u64 add, base, number;
-	u32 ends, middle, counter;
+	u64 add, base;
+	u32 ends, middle;
 };
-
-#define DEP_PATH_CACHED	2u
 
 /**
  * struct dep_path_node - a run in a function
- * @cached: transitions that were looked up last, by the run that they lead to
  * @chain: index in dep_path_pass.chain of its @blocks blocks
  * @begin: what it does to a path that begins here; @begin.base is the sum at first
  * @exit: value of the edge to the exit
  */
 struct dep_path_node {
 	u32 function, run;
-	struct { u32 run, transition; } cached[DEP_PATH_CACHED];
 	u32 next;		/* of the same function; DEP_PATH_NO: none */
 	u32 chain, blocks;
 	bool begins, exits;
@@ -76,10 +75,17 @@ struct dep_path_transition {
 	struct dep_path_effect effect;
 };
 
-/** struct dep_path_fn - a function of a process; @block: by vertex of @graph */
+/**
+ * struct dep_path_fn - a function of a process
+ * @block: by vertex of @graph
+ * @count: executions of whole paths by number, if they are few; NULL: they have rows in
+ *	dep_path_pass.counter
+ * @begin: the stretch of an activation that has executed nothing
+ */
 struct dep_path_fn {
 	u64 pc;
-	u32 process, image;
+	u64 *count;
+	u32 process, image, begin;
 	u32 first_node, first_transition;
 	struct dep_path_graph graph;
 	struct dep_paths paths;
@@ -93,11 +99,17 @@ struct dep_path_counter {
 	u32 function, block;
 };
 
-/** struct dep_path_active - the path of an activation; @node: DEP_PATH_NO: none has begun */
-struct dep_path_active {
-	u64 sum;
-	u32 function, node, context;
-	u32 free;		/* next free one */
+/**
+ * struct dep_path_stretch - what the hot loop does not need of a stretch
+ * @from: the node in front of it; DEP_PATH_NO: a path begins with it
+ * @node: that of its last run; DEP_PATH_NO: it executes nothing
+ * @first: that of its first run
+ * @passed, @n: transitions that it goes over: their place in dep_path_pass.passed, and number
+ * @number, @counter: the first path that it ended last time, and 1 + index of its counter
+ */
+struct dep_path_stretch {
+	u64 number;
+	u32 function, from, node, first, passed, n, counter;
 };
 
 /** struct dep_path_list - an array that grows */
@@ -113,14 +125,15 @@ struct dep_path_pass {
 	bool counts;		/* the second pass */
 	int err;		/* of a callback that returns nothing */
 	u64 not_counted;
+	u64 ignored;		/* what the first pass counts */
+	struct dep_follower follower;
 
 	u32 *run_of_step;	/* 1 + index, by index of the step; 0: not known yet */
-	u32 *function_of;	/* 1 + index, by context */
-	size_t ncontexts;
 
-	struct dep_path_list run, node, transition, function, counter, active, chain, middle;
+	struct dep_path_list run, node, transition, function, counter, chain, middle;
+	struct dep_path_list hot, stretch, passed;	/* @hot and @stretch: by number */
 	struct dep_row_map run_map, node_map, transition_map, function_map, counter_map;
-	u32 free;		/* of @active; 0: none.  Number 0 is not used */
+	struct dep_row_map stretch_map;
 };
 
 #define DEP_PATH_ROW(type, list, i)	((type *)(list).row + (i))
@@ -145,6 +158,33 @@ static inline struct dep_path_fn *dep_path_fn_at(const struct dep_path_pass *p, 
 {
 	return DEP_PATH_ROW(struct dep_path_fn, p->function, i);
 }
+
+static inline struct dep_stretch *dep_path_hot_at(const struct dep_path_pass *p, u32 i)
+{
+	return DEP_PATH_ROW(struct dep_stretch, p->hot, i);
+}
+
+static inline struct dep_path_stretch *dep_path_stretch_at(const struct dep_path_pass *p, u32 i)
+{
+	return DEP_PATH_ROW(struct dep_path_stretch, p->stretch, i);
+}
+
+/* Transition number @i of a stretch. */
+static inline struct dep_path_transition *dep_path_passed(const struct dep_path_pass *p,
+							  const struct dep_path_stretch *s, u32 i)
+{
+	return dep_path_transition_at(p, *DEP_PATH_ROW(u32, p->passed, s->passed + i));
+}
+
+/* The last run of the stretch @at, which executes something. */
+static inline const struct dep_path_run *dep_path_last_run(const struct dep_path_pass *p,
+							   const struct dep_path_stretch *at)
+{
+	return dep_path_run_at(p, dep_path_node_at(p, at->node)->run);
+}
+
+/** dep_path_changed() - -ESTALE with dep_error(): the second pass found what the first had not */
+int dep_path_changed(void);
 
 /* ---- lists.c ---- */
 
@@ -175,10 +215,34 @@ s64 dep_path_piece_run(struct dep_path_pass *p, const struct dep_walk *w, u32 fr
  */
 int dep_path_insns(const struct dep_path_pass *p, const struct dep_path_run *run, u64 *out);
 
+/* ---- stretch.c ---- */
+
+/** struct dep_path_code_of - what is executed at once: an exit, or the run @run - 1 if not 0 */
+struct dep_path_executed {
+	u32 exit, run;
+};
+
+/** dep_path_stretch_begin() - the stretch of function @function that executes nothing */
+s64 dep_path_stretch_begin(struct dep_path_pass *p, u32 function);
+/**
+ * dep_path_stretch_next() - the stretch behind number @from
+ *
+ * Return: its number; 0: control does not come from @from to it; or a negative errno.
+ */
+s64 dep_path_stretch_next(struct dep_path_pass *p, const struct dep_walk *w, u32 from,
+			  const struct dep_path_executed *what);
+
 /* ---- follow.c ---- */
 
-/** dep_path_follower() - follows activations; @p->counts says what for */
-struct dep_follower dep_path_follower(struct dep_path_pass *p);
+/** dep_path_follower() - make @p->follower, which follows activations; @p->counts: what for */
+void dep_path_follower(struct dep_path_pass *p);
+/** dep_path_count() - count a path @times times; 0 or an error other than -ENOSPC */
+int dep_path_count(struct dep_path_pass *p, u32 function, u32 block, u64 number, u64 times);
+
+/* ---- settle.c ---- */
+
+/** dep_path_settle() - a pass has ended: count transitions and paths by what stretches counted */
+int dep_path_settle(struct dep_path_pass *p);
 
 /* ---- graph.c ---- */
 
@@ -189,6 +253,8 @@ int dep_path_graphs(struct dep_path_pass *p);
 
 /** dep_path_effects() - find what the transitions of function @i do; 0 or an error */
 int dep_path_effects(struct dep_path_pass *p, u32 i);
+/** dep_path_stretch_effect() - the same for a stretch of the second pass */
+void dep_path_stretch_effect(struct dep_path_pass *p, u32 stretch);
 
 /* ---- rows.c ---- */
 

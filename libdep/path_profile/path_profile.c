@@ -13,21 +13,22 @@
 static int pass(struct dep_path_pass *p, const struct dep_contexts_options *o, bool counts,
 		struct dep_path_profile *out)
 {
-	struct dep_follower follower = dep_path_follower(p);
 	struct dep_fold_loss loss = { 0 };
 	u64 not_counted = 0;
 	int err;
 
 	p->counts = counts;
-	free(p->function_of);
-	p->function_of = NULL;
-	p->ncontexts = 0;
-	err = dep_contexts_follow(p->store, p->code, o, &follower, &loss, &not_counted);
+	free(p->follower.begin);
+	p->follower.begin = NULL;
+	p->follower.contexts = 0;
+	err = dep_contexts_follow(p->store, p->code, o, &p->follower, &loss, &not_counted);
 	if (counts) {
 		out->loss = loss;
 		out->not_counted += not_counted;
 	}
-	return err ? err : p->err;
+	if (!err)
+		err = p->err;
+	return err ? err : dep_path_settle(p);
 }
 
 static int run(struct dep_path_pass *p, const struct dep_path_profile_options *options,
@@ -42,8 +43,11 @@ static int run(struct dep_path_pass *p, const struct dep_path_profile_options *o
 
 	p->limit = memory - memory / STACKS_PART;
 	p->run_of_step = calloc(p->code->nsteps + 1ull, sizeof(*p->run_of_step));
-	if (!p->run_of_step || dep_path_add(p, &p->active, sizeof(struct dep_path_active)) < 0)
+	/* Number 0 is no stretch. */
+	if (!p->run_of_step || dep_path_add(p, &p->stretch, sizeof(struct dep_path_stretch)) < 0 ||
+	    dep_path_add(p, &p->hot, sizeof(struct dep_stretch)) < 0)
 		return dep_fail(-ENOMEM, "paths");
+	dep_path_follower(p);
 	err = pass(p, &o, false, out);
 	if (!err)
 		err = dep_path_graphs(p);
