@@ -68,12 +68,17 @@ void dep_moves_make_hot(struct dep_moves *m)
 
 /* ---- the loop ---- */
 
+/* Each of the two loops has its own copies, without a call, so that struct hot is in registers. */
+#define ALWAYS_INLINE	inline __attribute__((always_inline))
+
 /*
  * dep_walk, as far as the loop changes it.
  * @sum: of dep_exit_hot.add; what is not counted yet
  * @now: the context at work
  * @top: the last frame; @end: no frame fits there
- * @follower: NULL: none; then the following is not used
+ * The rest is used with a follower only:
+ *
+ * @follower: the walk's
  * @progress: of the last frame, without what @path and @at have of it
  * @path: dep_progress.sum of the last frame; @at: its stretch
  */
@@ -102,7 +107,7 @@ static u32 branches_of(u64 sum)
 	return (u32)(sum >> 2 * DEP_HOT_BITS);
 }
 
-static inline void count(struct dep_walk *w, struct hot *h)
+static ALWAYS_INLINE void count(struct dep_walk *w, struct hot *h)
 {
 	h->now->insns += insns_of(h->sum);
 	h->now->refs += refs_of(h->sum);
@@ -111,7 +116,7 @@ static inline void count(struct dep_walk *w, struct hot *h)
 }
 
 /* Return: false if only exits without branches are common now. */
-static inline bool begin(struct dep_walk *w, struct hot *h)
+static ALWAYS_INLINE bool begin(struct dep_walk *w, struct hot *h)
 {
 	size_t room = w->at->room - w->at->n;
 
@@ -132,7 +137,7 @@ static inline bool begin(struct dep_walk *w, struct hot *h)
 	return true;
 }
 
-static inline void end(struct dep_walk *w, const struct hot *h)
+static ALWAYS_INLINE void end(struct dep_walk *w, const struct hot *h)
 {
 	size_t n = (size_t)(h->top - w->at->frame) + 1;
 
@@ -147,13 +152,13 @@ static inline void end(struct dep_walk *w, const struct hot *h)
 
 /* ---- the follower ---- */
 
-static inline void load(struct hot *h)
+static ALWAYS_INLINE void load(struct hot *h)
 {
 	h->path = h->progress->sum;
 	h->at = h->progress->stretch;
 }
 
-static inline void store(const struct hot *h)
+static ALWAYS_INLINE void store(const struct hot *h)
 {
 	h->progress->sum = h->path;
 	h->progress->stretch = h->at;
@@ -173,7 +178,7 @@ static bool begin_follow(struct dep_walk *w, struct hot *h)
 }
 
 /* The activation executes an exit.  Return: false if the follower has to look at it. */
-static inline bool follow(const struct dep_walk *w, struct hot *h, u32 exit)
+static ALWAYS_INLINE bool follow(const struct dep_walk *w, struct hot *h, u32 exit)
 {
 	struct dep_follower *f = h->follower;
 	struct dep_stretch *s = f->stretch + h->at;
@@ -202,12 +207,12 @@ static inline bool follow(const struct dep_walk *w, struct hot *h, u32 exit)
 }
 
 /* The stretch of an activation of @ctx that has executed nothing; 0: not known. */
-static inline u32 begins(const struct hot *h, u32 ctx)
+static ALWAYS_INLINE u32 begins(const struct hot *h, u32 ctx)
 {
 	return ctx < h->follower->contexts ? h->follower->begin[ctx] : 0;
 }
 
-static inline void follow_call(struct hot *h, u32 ctx, u32 stretch)
+static ALWAYS_INLINE void follow_call(struct hot *h, u32 ctx, u32 stretch)
 {
 	store(h);
 	h->progress++;
@@ -216,7 +221,7 @@ static inline void follow_call(struct hot *h, u32 ctx, u32 stretch)
 	h->at = stretch;
 }
 
-static inline void follow_return(struct hot *h)
+static ALWAYS_INLINE void follow_return(struct hot *h)
 {
 	struct dep_follower *f = h->follower;
 	struct dep_stretch *s = f->stretch + h->at;
@@ -232,7 +237,7 @@ static inline void follow_return(struct hot *h)
 }
 
 /* Return: false if the follower has to look at this tail call. */
-static inline bool follow_tail(struct hot *h, u32 ctx)
+static ALWAYS_INLINE bool follow_tail(struct hot *h, u32 ctx)
 {
 	struct dep_stretch *s = h->follower->stretch + h->at;
 	u32 from = begins(h, h->progress->ctx), to = begins(h, ctx);
@@ -251,7 +256,7 @@ static inline bool follow_tail(struct hot *h, u32 ctx)
 /* ---- branches ---- */
 
 /* The context of a transition that was made before; 0: it is not known. */
-static inline u32 find(const struct dep_walk *w, struct hot *h, u32 kind, u32 step,
+static ALWAYS_INLINE u32 find(const struct dep_walk *w, struct hot *h, u32 kind, u32 step,
 		       const struct dep_exit_hot *to)
 {
 	struct dep_node_next *next = h->now->next + dep_tree_next(step, to->fragment);
@@ -268,8 +273,8 @@ static inline u32 find(const struct dep_walk *w, struct hot *h, u32 kind, u32 st
 	return c->to;
 }
 
-static inline bool call(struct dep_walk *w, struct hot *h, const struct dep_exit_hot *x,
-			const struct dep_exit_hot *to)
+static ALWAYS_INLINE bool call(struct dep_walk *w, struct hot *h, const struct dep_exit_hot *x,
+			const struct dep_exit_hot *to, bool follows)
 {
 	u64 slot = h->rsp - 8, ret = x->start + (u64)(s64)x->next;
 	struct dep_node_now *now;
@@ -281,11 +286,11 @@ static inline bool call(struct dep_walk *w, struct hot *h, const struct dep_exit
 	if (!ctx)
 		return false;
 	now = w->tree.now + ctx;
-	if (h->follower)
+	if (follows)
 		stretch = begins(h, ctx);
-	if (!now->ready || (h->follower && !stretch))
+	if (!now->ready || (follows && !stretch))
 		return false;
-	if (h->follower)
+	if (follows)
 		follow_call(h, ctx, stretch);
 	count(w, h);
 	now->calls++;
@@ -300,8 +305,8 @@ static inline bool call(struct dep_walk *w, struct hot *h, const struct dep_exit
 	return true;
 }
 
-static inline bool go_back(struct dep_walk *w, struct hot *h, const struct dep_exit_hot *x,
-			   const struct dep_exit_hot *to)
+static ALWAYS_INLINE bool go_back(struct dep_walk *w, struct hot *h, const struct dep_exit_hot *x,
+			   const struct dep_exit_hot *to, bool follows)
 {
 	struct dep_node_now *now;
 
@@ -311,7 +316,7 @@ static inline bool go_back(struct dep_walk *w, struct hot *h, const struct dep_e
 	now = w->tree.now + h->top[-1].ctx;
 	if (!now->ready)
 		return false;
-	if (h->follower) {
+	if (follows) {
 		if (!h->progress[-1].stretch || h->progress[-1].ctx != h->top[-1].ctx)
 			return false;
 		follow_return(h);
@@ -323,8 +328,8 @@ static inline bool go_back(struct dep_walk *w, struct hot *h, const struct dep_e
 	return true;
 }
 
-static inline bool jump(struct dep_walk *w, struct hot *h, const struct dep_exit_hot *x,
-			const struct dep_exit_hot *to)
+static ALWAYS_INLINE bool jump(struct dep_walk *w, struct hot *h, const struct dep_exit_hot *x,
+			const struct dep_exit_hot *to, bool follows)
 {
 	struct dep_node_now *now;
 	u32 ctx;
@@ -341,7 +346,7 @@ static inline bool jump(struct dep_walk *w, struct hot *h, const struct dep_exit
 	now = w->tree.now + ctx;
 	if (now == h->now)
 		return true;
-	if (!now->ready || (h->follower && !follow_tail(h, ctx)))
+	if (!now->ready || (follows && !follow_tail(h, ctx)))
 		return false;
 	count(w, h);
 	now->calls++;
@@ -350,19 +355,19 @@ static inline bool jump(struct dep_walk *w, struct hot *h, const struct dep_exit
 	return true;
 }
 
-static inline bool branch(struct dep_walk *w, struct hot *h, const struct dep_exit_hot *x,
-			  const struct dep_exit_hot *to)
+static ALWAYS_INLINE bool branch(struct dep_walk *w, struct hot *h, const struct dep_exit_hot *x,
+			  const struct dep_exit_hot *to, bool follows)
 {
 	if (!to->start)
 		return false;
 	switch (x->op) {
 	case DEP_HOT_CALL:
-		return call(w, h, x, to);
+		return call(w, h, x, to, follows);
 	case DEP_HOT_RETURN:
-		return go_back(w, h, x, to);
+		return go_back(w, h, x, to, follows);
 	case DEP_HOT_JUMP:
 	case DEP_HOT_TAIL:
-		return jump(w, h, x, to);
+		return jump(w, h, x, to, follows);
 	default:
 		return false;
 	}
@@ -372,7 +377,7 @@ static size_t run(struct dep_walk *w, const u32 *exit, size_t i, size_t n)
 {
 	const struct dep_exit_hot *all = w->moves->hot, *x;
 	const u32 *at = exit + i, *last = exit + n;
-	struct hot h = { .follower = NULL };
+	struct hot h;
 	bool known = begin(w, &h);
 
 	for (; at < last; at++) {
@@ -381,7 +386,7 @@ static size_t run(struct dep_walk *w, const u32 *exit, size_t i, size_t n)
 		h.rsp += (u64)(s64)x->by;
 		if (x->op == DEP_HOT_PLAIN)
 			continue;
-		if (!known || at + 1 == last || !branch(w, &h, x, all + at[1])) {
+		if (!known || at + 1 == last || !branch(w, &h, x, all + at[1], false)) {
 			h.sum -= x->add;
 			h.rsp -= (u64)(s64)x->by;
 			break;
@@ -410,7 +415,7 @@ static size_t run_followed(struct dep_walk *w, const u32 *exit, size_t i, size_t
 			break;
 		h.sum += x->add;
 		h.rsp += (u64)(s64)x->by;
-		if (x->op != DEP_HOT_PLAIN && !branch(w, &h, x, all + at[1])) {
+		if (x->op != DEP_HOT_PLAIN && !branch(w, &h, x, all + at[1], true)) {
 			h.sum -= x->add;
 			h.rsp -= (u64)(s64)x->by;
 			w->followed = true;

@@ -7,8 +7,26 @@
 #include "libdep/format/file/error.h"
 #include "pass.h"
 
+#define CACHE_LINE	64u
+
 /* Bytes of a hash table for each row: a slot, and the free ones. */
 #define SLOT_BYTES	(4 * sizeof(struct dep_row_slot))
+
+/* Rows of a cache line each do not cross the lines' borders. */
+static void *enlarge(const struct dep_path_list *list, size_t room, size_t row_bytes)
+{
+	void *more;
+
+	if (row_bytes != CACHE_LINE)
+		return realloc(list->row, room * row_bytes);
+	more = aligned_alloc(CACHE_LINE, room * row_bytes);
+	if (!more)
+		return NULL;
+	if (list->n)
+		memcpy(more, list->row, list->n * row_bytes);
+	free(list->row);
+	return more;
+}
 
 s64 dep_path_add(struct dep_path_pass *p, struct dep_path_list *list, size_t row_bytes)
 {
@@ -20,7 +38,7 @@ s64 dep_path_add(struct dep_path_pass *p, struct dep_path_list *list, size_t row
 
 		if (bytes > p->limit - p->used || room >= DEP_PATH_NO)
 			return dep_fail(-ENOSPC, "paths: they do not fit in the memory allowed");
-		more = realloc(list->row, room * row_bytes);
+		more = enlarge(list, room, row_bytes);
 		if (!more)
 			return dep_fail(-ENOMEM, "paths");
 		p->used += bytes;
