@@ -23,7 +23,8 @@ verified() {
 		fail "$name: $(tail -n 1 err)"
 	elif ! timeout 240 "$DEPCTL" verify --json --contexts="$every" dep >json 2>err; then
 		fail "$name: $(tail -n 1 err) $(cut -c 1-500 json)"
-	elif [ "$(field mismatches json)" != 0 ] || [ "$(field checked json)" = 0 ] ||
+	elif [ "$(field mismatches json)" != 0 ] || [ "$(field compared json)" = 0 ] ||
+	     [ "$(field unknown_callers json)" != 0 ] ||
 	     [ "$(field encodings json)" -lt "$encodings" ]; then
 		fail "$name: $(cut -c 1-500 json)"
 	elif [ "$every" = 1 ] && [ "$(field checked json)" != "$(field calls json)" ]; then
@@ -55,6 +56,20 @@ timeout 240 "$DEPCTL" verify --contexts=7 --jobs=1 dep >second 2>&1
 is "the check can be repeated" "$(cat first)" "$(cat second)"
 is "one line for the contexts" "$(grep -c '^contexts: .* 0 mismatches, ' first)" 1
 is "no line without the option" "$("$DEPCTL" verify dep | grep -c contexts)" 0
+# Few calls: one is compared all the same.
+timeout 240 "$DEPCTL" verify --json --contexts=4000000000 dep >json
+is "the first calls are checked" "$(($(field compared json) > 0)) $(field mismatches json)" "1 0"
+is "each check is counted" "$(($(field compared json) + $(field not_compared json)))" \
+	"$(field checked json)"
+# Nothing to compare: that is no success.
+printf '.globl _start\n_start: mov $60, %%eax\nxor %%edi, %%edi\nsyscall\n' >none.S
+if "${CC:-gcc}" -nostdlib -static -o none none.S && "$DEPCTL" record -q -o none.dep -- ./none; then
+	"$DEPCTL" verify --contexts=1 none.dep >out 2>&1
+	is "a check of no call fails" "$? $(grep -c '^context: no stack was compared' out)" "1 1"
+	is "it counts nothing" "$(grep -c '^contexts: 0 stacks compared, 0 not compared' out)" 1
+else
+	fail "a program without calls"
+fi
 # The table has the same calls, and CSV the values of JSON.
 "$DEPCTL" query contexts --table=encoding dep >table 2>&1
 is "the table is complete" "$(tail -n 1 table)" "complete: yes"

@@ -224,7 +224,7 @@ struct dep_context_mismatch {
 
 /** struct dep_context_check_options - every member may be zero or NULL */
 struct dep_context_check_options {
-	uint64_t every;		/* check one call in so many; 0: none */
+	uint64_t every;		/* check one call in so many, and the first; 0: none */
 	unsigned int jobs;	/* workers that find entries of functions, 0 = one per processor */
 	uint64_t memory;	/* as in struct dep_contexts_options */
 	/* called for the first mismatches; the stacks are valid during the call */
@@ -238,7 +238,12 @@ struct dep_context_check_options {
  * @checked: contexts that were recorded, decoded, and compared with the stack
  * @late: of these, those that were decoded once more after later encodings
  * @mismatches: contexts that differed, and calls or returns that the encoder refused
+ * @compared: of @checked, those whose stack was also compared with the frames of the recording's
+ *	stack
+ * @not_compared: the others: the context is that of a stack which has just begun, or the frames'
+ *	contexts did not fit the memory allowed
  * @stacks: stacks that were encoded, each with a state of its own
+ * @unknown_callers: of these, stacks whose first function has callers that were not recorded
  * @unknown_returns: as in struct dep_contexts
  * @nodes, @edges: functions, and call sites with one of their callees
  * @max_id: the largest id
@@ -253,7 +258,8 @@ struct dep_context_check_options {
  *	calls by these and of handlers, largest id, or UINT64_MAX if it does not fit
  */
 struct dep_context_check {
-	uint64_t calls, checked, late, mismatches, stacks, unknown_returns;
+	uint64_t calls, checked, late, mismatches, compared, not_compared;
+	uint64_t stacks, unknown_callers, unknown_returns;
 	uint64_t nodes, edges, max_id, encodings;
 	uint64_t pushes, fresh, recursive, saves, loops, depth, compressed;
 	uint64_t indirect_sites, wide_sites;
@@ -264,6 +270,8 @@ struct dep_context_check {
 /**
  * dep_contexts_check() - encode all calls of a recording (DACCE), and check that contexts decode
  * @options: NULL: the defaults
+ *
+ * All calls are checked up to the first one whose stack could be compared.
  *
  * Return: 0, also with mismatches, or a negative errno with dep_error().
  */

@@ -74,6 +74,7 @@ struct check_kept {
  * struct check - the check of a store
  * @next: number of the call that is checked next
  * @functions: in all plain stacks
+ * @compared: the stack at work was compared with its frames since the last call
  * @err: the first error; nothing is done after it
  */
 struct check {
@@ -84,6 +85,7 @@ struct check {
 	struct dep_cc_chain chain;
 	u64 next, max_id;
 	size_t functions;
+	bool compared;
 	struct check_kept kept[CHECK_KEPT];
 	u32 kept_at, kept_stamp, kept_of_stamp;
 	u32 oldest;		/* dictionaries before this one were dropped */
@@ -109,6 +111,8 @@ void check_forget(struct check *c, struct check_stack *s);
 
 /* ---- compare.c ---- */
 
+/** check_is_wanted() - true if call number @n is to be checked; none is that was not encoded */
+bool check_is_wanted(const struct check *c, u64 n);
 /** check_is_due() - true if the call that was made last is to be checked */
 bool check_is_due(struct check *c, const struct check_stack *s);
 /** check_context() - record the context of @s and decode it; forgets @s after a mismatch */

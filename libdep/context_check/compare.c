@@ -87,12 +87,20 @@ const char *check_same(const struct dep_cc_graph *g, const struct dep_cc_chain *
 	return chain->n == s->n ? NULL : "the decoded context has another number of functions";
 }
 
+/* Until a stack was compared, each call is to be checked: a check of nothing finds no error. */
+bool check_is_wanted(const struct check *c, u64 n)
+{
+	if (!c->options->every)
+		return false;
+	return n >= c->next || (!c->out->compared && !c->walk->tree.not_counted);
+}
+
 /* Unless each call is to be checked, the checks of deep stacks must not take most of the time. */
 bool check_is_due(struct check *c, const struct check_stack *s)
 {
 	u64 every = c->options->every, least = s->n / 4;
 
-	if (c->out->calls < c->next)
+	if (!check_is_wanted(c, c->out->calls))
 		return false;
 	c->next = c->out->calls + (every > 1 && least > every ? least : every);
 	return true;
@@ -114,6 +122,8 @@ void check_context(struct check *c, struct check_stack *s)
 		c->err = err;
 	} else {
 		c->out->checked++;
+		c->out->compared += c->compared;
+		c->out->not_compared += !c->compared;
 		why = err ? "the context cannot be decoded" :
 			    check_same(&c->encoder.graph, &c->chain, s);
 		if (!why) {
@@ -156,15 +166,17 @@ bool check_frames(struct check *c, struct check_level *l)
 	u32 before = 0;
 
 	/* Contexts that did not fit have the number of their parents. */
-	if (c->out->calls + 1 < c->next || c->walk->tree.not_counted)
+	if (!check_is_wanted(c, c->out->calls + 1) || c->walk->tree.not_counted)
 		return true;
 	for (i = 1; i < strand->n; i++) {
 		if (!is_frame(c, s, at + i - !l->split, strand->frame + i, before))
 			break;
 		before = strand->frame[i].ctx;
 	}
-	if (i >= strand->n)
+	if (i >= strand->n) {
+		c->compared = true;
 		return true;
+	}
 	check_failed(c, "the calls do not lead to the frames", NULL, s);
 	check_forget(c, s);
 	return false;

@@ -10,8 +10,10 @@ static u32 image_of(const struct check *c, s64 fragment)
 /* A level whose frames are those of the walk; NULL: there is none, or an error. */
 static struct check_level *at_work(struct check *c)
 {
-	struct check_level *l = check_level(c);
+	struct check_level *l;
 
+	c->compared = false;
+	l = check_level(c);
 	return l && check_frames(c, l) ? l : NULL;
 }
 
@@ -75,7 +77,7 @@ static int handler(void *arg, struct dep_strand *interrupted)
 	struct check_level *l;
 
 	c->walk->at = interrupted;
-	l = check_level(c);
+	l = at_work(c);
 	c->walk->at = now;
 	if (!l)
 		return c->err;

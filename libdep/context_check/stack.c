@@ -215,6 +215,17 @@ static int adopt_frame(struct check *c, struct check_stack *s, const struct dep_
 	return c->err;
 }
 
+/* The stack's first function was entered before the recording began, or where a part is missing. */
+static bool lacks_callers(const struct check *c, const struct dep_strand *strand)
+{
+	const struct dep_node *node = c->walk->tree.node;
+	u32 at = strand->frame[strand->n > 1].ctx;
+
+	while (node[at].kind == DEP_CONTEXT_TAIL)
+		at = node[at].parent;
+	return node[at].incomplete;
+}
+
 static struct check_level *adopt(struct check *c, struct dep_strand *strand)
 {
 	struct check_stack *s = calloc(1, sizeof(*s));
@@ -229,6 +240,7 @@ static struct check_level *adopt(struct check *c, struct dep_strand *strand)
 		return NULL;
 	}
 	c->out->stacks++;
+	c->out->unknown_callers += lacks_callers(c, strand);
 	if (!check_add_level(c, s, strand)) {
 		check_forget(c, s);
 		return NULL;

@@ -250,6 +250,62 @@ static void right_records_later(void **state)
 	assert_int_equal(c->oldest, 9);
 }
 
+/* ---- what was compared ---- */
+
+static void counts_compared(void **state)
+{
+	(void)state;
+	call(0x200);
+	/* The stack has just begun: its first function is checked, but has no frames to compare. */
+	assert_int_equal(out.not_compared, 1);
+	assert_int_equal(out.compared, 1);
+	call(0x300);
+	signal_handler(0x600);
+	call(0x700);
+	assert_right();
+	assert_int_equal(out.compared, 4);
+	assert_int_equal(out.not_compared, 1);
+	assert_int_equal(out.stacks, 1);
+	assert_int_equal(out.unknown_callers, 0);
+}
+
+static void counts_what_does_not_fit(void **state)
+{
+	(void)state;
+	w->tree.not_counted = 1;
+	call(0x200);
+	call(0x300);
+	assert_right();
+	assert_int_equal(out.compared, 0);
+	assert_int_equal(out.not_compared, out.checked);
+}
+
+static void counts_unknown_callers(void **state)
+{
+	(void)state;
+	w->tree.node[strand.frame[1].ctx].incomplete = true;
+	call(0x200);
+	assert_right();
+	assert_int_equal(out.stacks, 1);
+	assert_int_equal(out.unknown_callers, 1);
+}
+
+static void first_is_checked(void **state)
+{
+	(void)state;
+	options.every = c->next = 1000;
+	some_calls();
+	assert_int_equal(out.mismatches, 0);
+	assert_int_equal(out.compared, 1);
+	assert_true(out.checked < 3);
+	/* None is without the option. */
+	options.every = 0;
+	out.compared = out.checked = 0;
+	c->next = UINT64_MAX;
+	some_calls();
+	assert_int_equal(out.checked, 0);
+}
+
 /* ---- what is wrong ---- */
 
 static void wrong_id(void **state)
@@ -424,6 +480,8 @@ int main(void)
 #define TEST(name)	cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(right_stacks), TEST(right_handlers), TEST(right_records_later),
+		TEST(counts_compared), TEST(counts_what_does_not_fit),
+		TEST(counts_unknown_callers), TEST(first_is_checked),
 		TEST(wrong_id), TEST(wrong_site_of_entry), TEST(wrong_function_of_entry),
 		TEST(wrong_kind), TEST(wrong_return), TEST(wrong_unwind), TEST(wrong_frame),
 		TEST(wrong_site_of_frame), TEST(wrong_tail_chain), TEST(wrong_frames_missing),

@@ -181,6 +181,9 @@ static void check_contexts(struct verify *v)
 
 	if (err)
 		problem(v, CONTEXT, "%s", *dep_error() ? dep_error() : strerror(-err));
+	else if (!v->context_check.compared)
+		problem(v, CONTEXT, "no stack was compared: the recording has no call whose caller "
+			"is known, or the stacks do not fit the memory allowed");
 	/* Not all mismatches were reported. */
 	if (v->context_check.mismatches > v->problems[CONTEXT])
 		v->problems[CONTEXT] = v->context_check.mismatches;

@@ -73,6 +73,11 @@ void verify_contexts_text(struct out *out, const struct dep_context_check *check
 		   (unsigned long long)check->late);
 	out_printf(out, "%llu mismatches, %llu re-encodings\n",
 		   (unsigned long long)check->mismatches, (unsigned long long)check->encodings);
+	out_printf(out, "contexts: %llu stacks compared, %llu not compared; ",
+		   (unsigned long long)check->compared, (unsigned long long)check->not_compared);
+	out_printf(out, "of %llu stacks %llu have unknown callers; %llu unknown returns\n",
+		   (unsigned long long)check->stacks, (unsigned long long)check->unknown_callers,
+		   (unsigned long long)check->unknown_returns);
 }
 
 void verify_contexts_json(struct json *j, const struct dep_context_check *check)
@@ -81,6 +86,11 @@ void verify_contexts_json(struct json *j, const struct dep_context_check *check)
 	json_u64(j, "calls", check->calls);
 	json_u64(j, "checked", check->checked);
 	json_u64(j, "checked_later", check->late);
+	json_u64(j, "compared", check->compared);
+	json_u64(j, "not_compared", check->not_compared);
+	json_u64(j, "stacks", check->stacks);
+	json_u64(j, "unknown_callers", check->unknown_callers);
+	json_u64(j, "unknown_returns", check->unknown_returns);
 	json_u64(j, "mismatches", check->mismatches);
 	json_u64(j, "encodings", check->encodings);
 	json_close(j, '}');
