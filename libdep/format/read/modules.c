@@ -250,21 +250,33 @@ static int inherit(struct mapper *mp, const struct dep_process *p)
 
 /*
  * Name the program of an image that ended before the collector could read its name: the program is
- * the file that is mapped lowest, which the engine describes first.
+ * the file that is mapped lowest.  The engine describes a file when code in it is executed, so the
+ * first one is the dynamic loader, and a library with an early constructor can come next.
  */
-static void name_programs(struct dep_model *m)
+static int name_programs(struct dep_model *m)
 {
-	const struct dep_map_event *e = m->map_events.row;
-	struct dep_process *p;
+	const struct dep_map_event *e = m->map_events.row, **lowest, **at;
+	struct dep_process *process = m->processes.row, *p;
 	size_t i;
 
+	lowest = calloc(m->processes.n + 1, sizeof(*lowest));
+	if (!lowest)
+		return -ENOMEM;
 	for (i = 0; i < m->map_events.n; i++, e++) {
 		if (!e->map || *(const char *)(e->map + 1) != '/')
 			continue;
 		p = dep_model_process(m, e->process);
-		if (p && !p->exe && (p->cause == ADEPT_BY_LAUNCH || p->cause == ADEPT_BY_EXEC))
-			p->exe = (const char *)(e->map + 1);
+		if (!p || p->exe || (p->cause != ADEPT_BY_LAUNCH && p->cause != ADEPT_BY_EXEC))
+			continue;
+		at = lowest + (p - process);
+		if (!*at || e->start < (*at)->start)
+			*at = e;
 	}
+	for (i = 0; i < m->processes.n; i++)
+		if (lowest[i])
+			process[i].exe = (const char *)(lowest[i]->map + 1);
+	free(lowest);
+	return 0;
 }
 
 /* Process starts and map events are both ordered by time: merge them. */
@@ -296,9 +308,10 @@ int dep_modules_build(struct dep_model *m, u64 input)
 		.owners = { .may_move = DEP_TABLE_MOVES },
 	};
 	struct dep_map_event *e = m->map_events.row;
-	int err;
+	int err = name_programs(m);
 
-	name_programs(m);
+	if (err)
+		return err;
 	if (m->map_events.n)
 		qsort(e, m->map_events.n, sizeof(*e), by_time);
 	err = sort_build_ids(&mp);

@@ -594,6 +594,41 @@ static void modules(void **state)
 	scratch_remove(dir);
 }
 
+/* The first code is that of the dynamic loader, which is mapped above the program. */
+static void program_is_lowest(void **state)
+{
+	static const struct { u64 start; const char *path; } maps[][4] = {
+		{ { 0x7f000000, "/lib/ld.so" }, { 0x7e000000, "/lib/libc.so" },
+		  { 0x55000000, "/bin/prog" }, { 0x7d000000, "/lib/libm.so" } },
+		{ { 0x55000000, "/bin/prog" }, { 0x7f000000, "/lib/ld.so" },
+		  { 0x1000, "[generated]" }, { 0x7e000000, "/lib/libc.so" } },
+	};
+	const struct dep_process *process;
+	struct dep_process p = { .pid = 1, .start_ns = 1 };
+	struct dep_writer *w;
+	struct dep_store *s;
+	char dir[128];
+	u32 i, k;
+
+	(void)state;
+	scratch_name(dir, sizeof(dir));
+	assert_int_equal(dep_writer_create(&w, dir, &meta, 0), 0);
+	for (i = 0; i < 2; i++) {
+		p.serial = i + 1;
+		dep_writer_process(w, &p);
+		for (k = 0; k < 4; k++)
+			put_map(w, i + 1, maps[i][k].start, maps[i][k].start + 0x1000, 10 + k,
+				maps[i][k].path);
+	}
+	assert_int_equal(close_writer(w, NULL, 0), 0);
+	assert_int_equal(dep_store_open(&s, dir), 0);
+	assert_int_equal(dep_store_processes(s, &process), 2);
+	for (i = 0; i < 2; i++)
+		assert_string_equal(process[i].exe, "/bin/prog");
+	dep_store_close(s);
+	scratch_remove(dir);
+}
+
 /* The name of a thread is where its frame says, so newer recorders can write more before it. */
 static void longer_thread_end(void **state)
 {
@@ -646,6 +681,7 @@ int main(void)
 		cmocka_unit_test(without_manifest),
 		cmocka_unit_test(file_that_cannot_be_opened),
 		cmocka_unit_test(modules),
+		cmocka_unit_test(program_is_lowest),
 		cmocka_unit_test(longer_thread_end),
 	};
 
