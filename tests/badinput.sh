@@ -6,6 +6,14 @@
 need_depctl
 limit=${LIMIT:-60}
 
+# What damages a store changes it, whatever is there.
+printf '\377\245\000\001' >"$tmp/bytes"
+for at in 0 1 2; do
+	flip "$tmp/bytes" $at
+done
+flip "$tmp/bytes" 3 257
+is "flip changes each byte" "$(od -An -tx1 "$tmp/bytes")" " 00 5a ff 00"
+
 # refuses NAME STATUS[,STATUS] WORDS COMMAND...: the command fails with a message that matches WORDS
 refuses() {
 	name=$1
@@ -116,8 +124,7 @@ corrupt() {
 			[ $((i % 2)) -eq 0 ] && at=$((i / 2 % size))
 			rm -rf "$tmp/bad.dep"
 			cp -r "$tmp/good.dep" "$tmp/bad.dep"
-			printf "\\$(printf '%03o' $((seed / 65536 % 256)))" |
-				dd of="$tmp/bad.dep/$file" bs=1 seek=$at conv=notrunc 2>/dev/null
+			flip "$tmp/bad.dep/$file" $at $((seed / 65536 % 255 + 1))
 			for what in info verify 'dump --refs'; do
 				tried=$((tried + 1))
 				# shellcheck disable=SC2086

@@ -13,6 +13,7 @@ make_store=$(realpath "${2:?path of make_store}")
 completion=$(realpath "$(dirname "$0")/../tools/depctl/completion.bash")
 fake_depd=$(dirname "$make_store")/fake_depd
 . "$(dirname "$0")/environment.sh"
+. "$(dirname "$0")/flip.sh"
 passed=0 failed=0 skipped=0
 
 dir=$(mktemp -d) || exit 1
@@ -528,7 +529,7 @@ check "completion after the command" grep -qx "the command at 5" out
 # ---- a byte wrong in the second segment ----
 cp -r s.dep broken.dep
 size=$(stat -c %s broken.dep/segments.000)
-printf '\377' | dd of=broken.dep/segments.000 bs=1 seek=$((size - 20)) conv=notrunc 2>/dev/null
+flip broken.dep/segments.000 $((size - 20))
 expect 1 "-" "-" "$depctl" verify broken.dep
 expect 1 "^100 401000 context" "-" "$depctl" dump --events broken.dep
 json "$depctl" verify --json broken.dep

@@ -59,7 +59,7 @@ timeout 100 "$DEPCTL" info --formats --output=streams --csv gzip.dep >sizes
 thread=$(basename streams/*.bb_pc .bb_pc)
 for what in cf_bits cf_targets depm; do
 	cp streams/"$thread".$what kept
-	printf '\xa5\x5a' | dd of=streams/"$thread".$what bs=1 seek=8001 conv=notrunc 2>err
+	flip streams/"$thread".$what 8001
 	timeout 100 "$build/tests/formats_check" gzip.dep streams "$thread" >said
 	is "a wrong byte in $what" $? 1
 	cp kept streams/"$thread".$what
@@ -67,8 +67,7 @@ done
 
 # ---- damage: what can be recovered is decoded ----
 cp -r s.dep cut.dep
-printf '\xa5' | dd of=cut.dep/segments.000 bs=1 conv=notrunc \
-	seek=$(($(stat -c %s cut.dep/segments.000) / 2)) 2>err
+flip cut.dep/segments.000 $(($(stat -c %s cut.dep/segments.000) / 2))
 rm -rf streams
 timeout 100 "$DEPCTL" info --formats --compress --output=streams --csv cut.dep >sizes 2>why
 is "a damaged segment: status" $? 1

@@ -152,7 +152,7 @@ wait $pid 2>/dev/null
 cp "$build/engine.elf" other.elf
 offset=$((0x$(readelf -S -W other.elf | awk '$2 == ".text" || $3 == ".text" {
 	for (i = 1; i < NF; i++) if ($i == "PROGBITS") print $(i + 2) }') + 64))
-printf '\xcc\xcc\xcc\xcc' | dd of=other.elf bs=1 seek=$offset conv=notrunc 2>/dev/null
+flip other.elf "$offset"
 begin -o spin.dep -- ./spin
 gdb -nx -q -batch -p "$pid" -x "$top/scripts/gdb/adept.py" -ex "adept load other.elf" \
 	>gdb.out 2>&1

@@ -192,10 +192,10 @@ counts() {
 		fail "damage: $1: $(paste -s -d '|' verify.out)"
 }
 damaged body
-printf 'xxxx' | dd of="$file" bs=1 seek=5000 conv=notrunc 2>/dev/null
+flip "$file" 5000
 counts body
 damaged header
-printf 'xxxx' | dd of="$file" bs=1 seek=60 conv=notrunc 2>/dev/null
+flip "$file" 60
 counts header
 damaged shorter
 truncate -s -1000 "$file"

@@ -23,6 +23,7 @@ drop_tmp() {
 trap drop_tmp EXIT
 trap 'exit 1' INT TERM
 . "$tests/environment.sh"
+. "$tests/flip.sh"
 # No suite uses a depd that it did not start.
 export ADEPT_RUNDIR=$tmp/run
 

@@ -87,8 +87,7 @@ is "the table has no --top" $? 2
 cp -r cc.dep bad.dep
 size=$(stat -c %s cc.dep/segments.000)
 for i in 1 2 3 4 5 6 7; do
-	printf '\xa5\x5a\xa5' | dd of=bad.dep/segments.000 bs=1 conv=notrunc \
-		seek=$((size * i / 8)) 2>err
+	flip bad.dep/segments.000 $((size * i / 8))
 done
 equal "damaged segments" bad.dep
 if grep -q "^[1-9][0-9]* segments cannot be read" result; then

@@ -403,6 +403,7 @@ damaged() {
 	rm -rf bad.dep
 	cp -r perl.dep bad.dep
 	"$@" "bad.dep/$file"
+	cmp -s "perl.dep/$file" "bad.dep/$file" && fail "$name: nothing has changed"
 	for command in report "query methods" "query edges" "query coverage" "query contexts"; do
 		timeout 60 "$DEPCTL" $command bad.dep >out 2>err
 		status=$?

@@ -335,8 +335,7 @@ asked "in SARIF" 0 '"text":"the order is that of' "" races --sarif clocks.dep
 cp -r one.dep cut.dep && : >cut.dep/segments.000
 asked "no segments at all" 0 "^complete: no, .*threads? without a segment" - races cut.dep
 cp -r one.dep torn.dep
-printf '\377' | dd of=torn.dep/segments.000 bs=1 conv=notrunc status=none \
-	seek=$(($(stat -c %s torn.dep/segments.000) / 2))
+flip torn.dep/segments.000 $(($(stat -c %s torn.dep/segments.000) / 2))
 asked "an unreadable segment" 0 "^complete: no, .*gaps? in the recording" - races torn.dep
 
 # ---- record --races ----

@@ -99,8 +99,7 @@ recorded perl.dep --ring-size=64K -- perl -e 'my %h; $h{$_ % 7} .= $_ for 1..300
 	checked perl perl.dep places --memory=1M
 # A segment in the middle cannot be read: all others are, and a grammar ends there.
 cp -r perl.dep cut.dep
-printf '\xa5' | dd of=cut.dep/segments.000 bs=1 conv=notrunc \
-	seek=$(($(stat -c %s cut.dep/segments.000) / 2)) 2>err
+flip cut.dep/segments.000 $(($(stat -c %s cut.dep/segments.000) / 2))
 checked "a segment is damaged" cut.dep damaged
 streams --memory=1M --threshold=0.00001% --max-length=1000000 perl.dep
 is "too many streams: status" $? 1
@@ -174,7 +173,7 @@ hps pages pages.dep
 damaged() {
 	rm -rf bad.dep
 	cp -r s.dep bad.dep
-	printf '\xa5' | dd of="$(echo bad.dep/segments.0*)" bs=1 seek="$1" conv=notrunc 2>err
+	flip "$(echo bad.dep/segments.0*)" "$1"
 }
 size=$(stat -c %s s.dep/segments.0*)
 crashes=0 noticed=0 whole=0
