@@ -84,6 +84,28 @@ is "CSV has the row of JSON" "$(/usr/bin/python3 -c 'import csv, json
 row = next(csv.DictReader(open("csv")))
 print({k: float(v) for k, v in row.items()} ==
       {k: float(v) for k, v in json.load(open("json")).items()})')" True
+# A ladder of 100 functions that call the next one at two sites has 2^100 contexts.
+/usr/bin/python3 - >ladder.c <<'END'
+print("static int seen[101];\nvoid f100(void) { seen[100]++; }")
+for i in reversed(range(100)):
+    print(f"void f{i}(void) {{ if (seen[{i}]++) return; f{i + 1}(); f{i + 1}(); }}")
+print("int main(void) { for (int i = 0, k; i < 400; i++) {")
+print("for (k = 0; k < 101; k++) seen[k] = 0; f0(); } return 0; }")
+END
+if "${CC:-gcc}" -O0 -static -o ladder ladder.c && "$DEPCTL" record -q -o ladder.dep -- ./ladder; then
+	"$DEPCTL" query contexts --table=encoding --json ladder.dep | head -n 1 >json
+	is "ids that are large are exact" "$(/usr/bin/python3 -c 'import json
+row = json.load(open("json"))
+largest, pcce = row["max_id"], row["pcce_max_id"]
+print(type(largest), int(largest) > 2 ** 62, largest == str(int(largest)),
+      (int(pcce) + 1) % 2 ** 100, pcce == str(int(pcce)))')" "<class 'str'> True True 0 True"
+	"$DEPCTL" query contexts --table=encoding ladder.dep >table
+	is "text has the same digits" "$(sed -n 's/^ *\([0-9]*\)  maxID: .*/\1/p' table)" \
+		"$(/usr/bin/python3 -c 'import json
+print(json.load(open("json"))["max_id"])')"
+else
+	fail "a ladder of calls"
+fi
 "$DEPCTL" query contexts --table=encoding --top=1 dep >out 2>&1
 is "the table has no selection" $? 2
 "$DEPCTL" query contexts --table=other dep >out 2>&1

@@ -254,8 +254,10 @@ struct dep_context_check_options {
  * @depth, @compressed: sums over all calls of the ccStack's height, as it is and with equal
  *	neighbours as one
  * @indirect_sites, @wide_sites: sites with indirect calls; those with more than 4 targets
- * @pcce_back, @pcce_pushes, @pcce_max_id: PCCE (Sumner et al.) on the same graph: recursive edges,
- *	calls by these and of handlers, largest id, or UINT64_MAX if it does not fit
+ * @pcce_back, @pcce_pushes: PCCE (Sumner et al.) on the same graph: recursive edges, calls by these
+ *	and of handlers
+ * @pcce_max_id, @pcce_max_id_high: its largest id, the low and the high 64 bits; 2^126 - 1 if it is
+ *	that or more
  */
 struct dep_context_check {
 	uint64_t calls, checked, late, mismatches, compared, not_compared;
@@ -263,7 +265,7 @@ struct dep_context_check {
 	uint64_t nodes, edges, max_id, encodings;
 	uint64_t pushes, fresh, recursive, saves, loops, depth, compressed;
 	uint64_t indirect_sites, wide_sites;
-	uint64_t pcce_back, pcce_pushes, pcce_max_id;
+	uint64_t pcce_back, pcce_pushes, pcce_max_id, pcce_max_id_high;
 	struct dep_fold_loss loss;
 };
 

@@ -29,7 +29,8 @@ static int fill(struct check *c)
 	out->wide_sites = t.wide_sites;
 	out->pcce_back = t.pcce.back;
 	out->pcce_pushes = t.pcce.pushes;
-	out->pcce_max_id = t.pcce.overflow ? UINT64_MAX : (u64)t.pcce.max_id;
+	out->pcce_max_id = (u64)t.pcce.max_id;
+	out->pcce_max_id_high = (u64)(t.pcce.max_id >> 64);
 	return 0;
 }
 

@@ -18,7 +18,7 @@ static const struct row_column columns[] = {
 	{ "edges", "edges: a call site with one of its callees", ROW_COUNT },
 	{ "indirect_sites", "sites of indirect calls", ROW_COUNT },
 	{ "wide_sites", "of these, with more than 4 callees", ROW_COUNT },
-	{ "max_id", "maxID: the largest number of a context", ROW_COUNT },
+	{ "max_id", "maxID: the largest number of a context", ROW_TEXT },
 	{ "encodings", "re-encodings (gTS)", ROW_COUNT },
 	{ "calls", "calls, tail calls and signal handlers", ROW_COUNT },
 	{ "pushes", "of these, calls that pushed an entry on the ccStack", ROW_COUNT },
@@ -40,20 +40,35 @@ struct row_columns encoding_columns(const struct query *q)
 	return figures_columns(q, ROW_COLUMNS(columns));
 }
 
+#define DIGITS	40	/* of 128 bits, and the end */
+
+/* The digits of an id.  Readers of JSON can round numbers of more than 53 bits. */
+static const char *id_text(char text[DIGITS], uint64_t high, uint64_t low)
+{
+	unsigned __int128 id = (unsigned __int128)high << 64 | low;
+	char *at = text + DIGITS - 1;
+
+	*at = '\0';
+	do
+		*--at = (char)('0' + id % 10);
+	while (id /= 10);
+	return at;
+}
+
 static void put(struct query *q, const struct dep_context_check *c)
 {
-	char max_id[32] = "more than 64 bits";
+	char max_id[DIGITS], pcce_max_id[DIGITS];
 	const struct figure figures[FIGURES] = {
 		FIGURE(c->nodes), FIGURE(c->edges), FIGURE(c->indirect_sites),
-		FIGURE(c->wide_sites), FIGURE(c->max_id), FIGURE(c->encodings), FIGURE(c->calls),
+		FIGURE(c->wide_sites), { .text = id_text(max_id, 0, c->max_id) },
+		FIGURE(c->encodings), FIGURE(c->calls),
 		FIGURE(c->pushes), FIGURE(c->fresh), FIGURE(c->recursive), FIGURE(c->saves),
 		FIGURE(c->loops), FIGURE_RATIO(c->depth, c->calls),
 		FIGURE_RATIO(c->compressed, c->calls), FIGURE(c->pcce_back),
-		FIGURE(c->pcce_pushes), { .text = max_id },
+		FIGURE(c->pcce_pushes),
+		{ .text = id_text(pcce_max_id, c->pcce_max_id_high, c->pcce_max_id) },
 	};
 
-	if (c->pcce_max_id != UINT64_MAX)
-		snprintf(max_id, sizeof(max_id), "%llu", (unsigned long long)c->pcce_max_id);
 	figures_put(q, columns, figures, FIGURES);
 }
 
