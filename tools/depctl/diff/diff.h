@@ -46,6 +46,9 @@ struct diff {
 	uint32_t nrows, ncontexts;
 };
 
+/** diff_sum() - add counts of a store; 0, or 1 after a message if they do not fit */
+int diff_sum(uint64_t *to, uint64_t more, unsigned int side);
+
 /** diff_functions() - match the functions of both stores; return 0, or 1 after a message */
 int diff_functions(struct diff *d);
 /** diff_contexts() - match the contexts, after diff_functions() */

@@ -96,7 +96,16 @@ static size_t key_of(struct diff *d, unsigned int side, uint32_t f, const struct
 	return size < 0 ? 0 : (size_t)size;
 }
 
-static void add_function(struct diff *d, unsigned int side, uint32_t f, uint32_t number)
+/* Return: 0, or 1 after a message. */
+static int add_counts_of(struct diff_counts *c, uint64_t insns, uint64_t refs, uint64_t calls,
+			 unsigned int side)
+{
+	c->present = true;
+	return diff_sum(&c->insns, insns, side) || diff_sum(&c->refs, refs, side) ||
+	       diff_sum(&c->calls, calls, side);
+}
+
+static int add_function(struct diff *d, unsigned int side, uint32_t f, uint32_t number)
 {
 	const struct function *fn = &d->l[side].function[f];
 	struct diff_row *row = &d->row[number];
@@ -107,11 +116,8 @@ static void add_function(struct diff *d, unsigned int side, uint32_t f, uint32_t
 		row->function[side] = fn;
 		row->index[side] = f;
 	}
-	c->present = true;
-	c->insns += fn->insns;
-	c->refs += fn->refs;
-	c->calls += fn->calls;
 	d->row_of[side][f] = number;
+	return add_counts_of(c, fn->insns, fn->refs, fn->calls, side);
 }
 
 static int match_side(struct diff *d, unsigned int side, const struct numbering *other)
@@ -128,7 +134,8 @@ static int match_side(struct diff *d, unsigned int side, const struct numbering 
 			free(key);
 		if (number == NUMBERING_FULL)
 			return no_memory();
-		add_function(d, side, f, number);
+		if (add_function(d, side, f, number))
+			return 1;
 	}
 	d->nrows = d->keys.n;
 	return 0;
@@ -185,29 +192,30 @@ static int match_contexts(struct diff *d, unsigned int side)
 	const struct loaded *l = &d->l[side];
 	const struct dep_context *c = l->contexts->context;
 	struct { uint32_t parent, row; } key = { 0 };
-	struct diff_counts *counts;
 	uint32_t i, f, number, *match;
+	int ret = 0;
 
 	match = calloc(l->contexts->ncontexts + 1, sizeof(*match));
-	for (i = 0; match && i < l->contexts->ncontexts; i++) {
+	if (!match)
+		return no_memory();
+	for (i = 0; i < l->contexts->ncontexts && !ret; i++) {
 		f = functions_of(l->functions, i);
 		key.parent = i ? match[c[i].parent] : 0;
 		key.row = f == NO_FUNCTION ? NO_FUNCTION : d->row_of[side][f];
 		number = number_of(&d->context_keys, &key, sizeof(key));
-		if (number == NUMBERING_FULL)
+		if (number == NUMBERING_FULL) {
+			ret = no_memory();
 			break;
+		}
 		match[i] = number;
 		d->context[number].parent = key.parent;
 		d->context[number].row = key.row;
-		counts = &d->context[number].side[side];
-		counts->present = true;
-		counts->insns += c[i].insns;
-		counts->refs += c[i].refs;
-		counts->calls += c[i].calls;
+		ret = add_counts_of(&d->context[number].side[side], c[i].insns, c[i].refs,
+				    c[i].calls, side);
 	}
 	free(match);
 	d->ncontexts = d->context_keys.n;
-	return i < l->contexts->ncontexts || !match ? no_memory() : 0;
+	return ret;
 }
 
 int diff_contexts(struct diff *d)

@@ -144,6 +144,7 @@ static int count_stream(struct matcher *t, const struct dep_stream *s)
 {
 	uint32_t *key = calloc(s->length + 1ul, sizeof(*key)), i;
 	struct dep_object o;
+	uint64_t weight;
 	int ret;
 
 	if (!key)
@@ -157,8 +158,12 @@ static int count_stream(struct matcher *t, const struct dep_stream *s)
 		if (key[i] == NUMBERING_FULL)
 			break;
 	}
-	ret = i < s->length ? no_memory() :
-	      overlap_count(t->m, t->side, key, s->length * sizeof(*key), s->times * s->length);
+	if (i < s->length)
+		ret = no_memory();
+	else if (__builtin_mul_overflow(s->times, (uint64_t)s->length, &weight))
+		ret = diff_sum(&(uint64_t){ UINT64_MAX }, 1, t->side);
+	else
+		ret = overlap_count(t->m, t->side, key, s->length * sizeof(*key), weight);
 	numbering_free(&t->words);
 	free(key);
 	return ret;

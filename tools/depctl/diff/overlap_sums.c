@@ -23,6 +23,16 @@ static int no_memory(void)
 	return 1;
 }
 
+/* Counts of a damaged store can be as large as they like; shares of a wrong total are wrong. */
+int diff_sum(uint64_t *to, uint64_t more, unsigned int side)
+{
+	if (!__builtin_add_overflow(*to, more, to))
+		return 0;
+	warn("counts of the %s store add up to more than 64 bits: it is damaged",
+	     side ? "second" : "first");
+	return 1;
+}
+
 /* ---- members ---- */
 
 static int make_room(struct overlap_members *m)
@@ -49,15 +59,12 @@ int overlap_count(struct overlap_members *m, unsigned int side, const void *key,
 		  uint64_t weight)
 {
 	uint32_t number = number_of(&m->keys, key, size);
-	uint64_t *to;
 
 	if (number == NUMBERING_FULL)
 		return no_memory();
 	if (number == m->n && overlap_add(m, 0, 0))
 		return 1;
-	to = &m->member[number].weight[side];
-	*to = *to > UINT64_MAX - weight ? UINT64_MAX : *to + weight;
-	return 0;
+	return diff_sum(&m->member[number].weight[side], weight, side);
 }
 
 void overlap_members_free(struct overlap_members *m)
@@ -103,10 +110,10 @@ static int find_parts(const struct overlap_members *m, unsigned int side, struct
 		return no_memory();
 	for (i = 0; i < m->n; i++) {
 		weight = m->member[i].weight[side];
-		/* Counts of a damaged store can be as large as they like. */
-		if (weight > UINT64_MAX - total)
-			weight = UINT64_MAX - total;
-		total += weight;
+		if (diff_sum(&total, weight, side)) {
+			free(sorted);
+			return 1;
+		}
 		if (weight)
 			sorted[n++] = weight;
 	}
