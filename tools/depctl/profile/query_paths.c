@@ -150,16 +150,11 @@ static int print(struct query *q, const struct dep_path_profile *p)
 	return err;
 }
 
-static bool selects_all(const struct dep_fold_options *o)
-{
-	return !o->process && !o->thread && !o->from_ns && !o->to_ns;
-}
-
 static int run(struct query *q)
 {
 	const struct dep_path_profile_options options = {
 		.fold = q->v.fold, .symbols = q->v.symbols,
-		.counts = selects_all(&q->v.fold) ? q->v.p : NULL,
+		.counts = profile_selects_all(&q->v) ? q->v.p : NULL,
 	};
 	struct dep_path_profile *p = NULL;
 	int err;

@@ -84,8 +84,10 @@ static int count(struct profile_view *v)
 	return err;
 }
 
-static bool selects_all(const struct dep_fold_options *o)
+bool profile_selects_all(const struct profile_view *v)
 {
+	const struct dep_fold_options *o = &v->fold;
+
 	return !o->process && !o->thread && !o->from_ns && !o->to_ns && !o->select;
 }
 
@@ -102,7 +104,7 @@ static int make(struct profile_view *v, unsigned int needs)
 		err = dep_code_make(v->store, &v->code);
 	if (!err && !(needs & VIEW_NO_COUNTS))
 		err = count(v);
-	if (selects_all(&v->fold))
+	if (profile_selects_all(v))
 		contexts.counts = v->p;
 	if (!err && needs & VIEW_CONTEXTS)
 		err = dep_contexts_make_kept(v->store, v->code, &contexts, &v->c);
