@@ -96,6 +96,24 @@ is "files are not overwritten: status" $? 1
 grep -q "File exists" why && pass "files are not overwritten" || fail "overwritten: $(cat why)"
 timeout 60 "$DEPCTL" info --formats --output=list gzip.dep >out 2>why
 is "no directory: status" $? 1
+# reads ARGUMENT...: how often info reads segments
+reads() {
+	strace -f -y -e trace=pread64 -o trace "$DEPCTL" info "$@" gzip.dep >out 2>why ||
+		fail "info $*: $(tail -n 1 why)"
+	grep -c 'segments\.[0-9]*>' trace
+}
+if have strace; then
+	# The streams have the sizes, too: the store is recovered for the counts and once more.
+	rm -rf streams
+	is "one recovery for streams and sizes" "$(reads --formats --output=streams)" \
+		"$(reads --formats)"
+	rm -rf streams
+	"$DEPCTL" info --formats --json gzip.dep >out
+	"$DEPCTL" info --formats --output=streams --json gzip.dep >out2
+	is "sizes are the same with streams" "$(/usr/bin/python3 -c 'import json
+a, b = (json.load(open(name)) for name in ("out", "out2"))
+print(all(b[k] == v for k, v in a.items()), len(a) > 3)')" "True True"
+fi
 timeout 60 "$DEPCTL" info --formats --compress gzip.dep >out 2>why
 is "text" "$(grep -c -E '^(BB_pc|DEPc|CF_bit|BB_pc32|DEPc32|Mem_addr|DEPm) ' out)" 28
 finish

@@ -186,6 +186,9 @@ static int collect_formats(struct info *f)
 		f->paper.instructions = f->total.counts.instructions;
 		if (formats_collect(&f->paper))
 			return 1;
+		/* The streams have these sizes: no need to recover the store for them. */
+		formats_sizes(&f->paper, &f->sizes);
+		return 0;
 	}
 	/* A segment that cannot be read is left out and is reported at the end. */
 	ret = dep_formats(f->store, &f->sizes);

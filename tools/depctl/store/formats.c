@@ -238,6 +238,17 @@ int formats_collect(struct formats *f)
 	return err != 0;
 }
 
+void formats_sizes(const struct formats *f, struct dep_formats *sizes)
+{
+	const struct format_size *size = f->size;
+
+	*sizes = (struct dep_formats){
+		.bb_pc = size[DEP_PAPER_BB_PC].bytes, .depc = size[DEP_PAPER_DEPC].bytes,
+		.cf_bit = size[DEP_PAPER_CF_BITS].bytes + size[DEP_PAPER_CF_TARGETS].bytes,
+		.mem_addr = size[DEP_PAPER_MEM_ADDR].bytes, .depm = size[DEP_PAPER_DEPM].bytes,
+	};
+}
+
 void formats_free(struct formats *f)
 {
 	free(f->thread);

@@ -38,6 +38,8 @@ struct formats {
 
 /** formats_collect() - compute and write; 0, or 1 after a message; formats_free() in both cases */
 int formats_collect(struct formats *f);
+/** formats_sizes() - sizes as dep_formats() computes them, after formats_collect() */
+void formats_sizes(const struct formats *f, struct dep_formats *sizes);
 void formats_free(struct formats *f);
 
 /* ---- formats_print.c ---- */
