@@ -19,9 +19,17 @@ verified() {
 	shift 3
 	have "$1" || return
 	rm -rf dep
-	if ! clean timeout 240 "$DEPCTL" record -q -o dep -- "$@" </dev/null >out 2>err; then
+	if clean timeout 240 "$DEPCTL" record -q -o dep -- "$@" </dev/null >out 2>err; then
+		checked "$name" "$every" "$encodings"
+	else
 		fail "$name: $(tail -n 1 err)"
-	elif ! timeout 240 "$DEPCTL" verify --json --contexts="$every" dep >json 2>err; then
+	fi
+}
+
+# checked NAME N ENCODINGS: the same of a recording in dep
+checked() {
+	name=$1 every=$2 encodings=$3
+	if ! timeout 240 "$DEPCTL" verify --json --contexts="$every" dep >json 2>err; then
 		fail "$name: $(tail -n 1 err) $(cut -c 1-500 json)"
 	elif [ "$(field mismatches json)" != 0 ] || [ "$(field compared json)" = 0 ] ||
 	     [ "$(field unknown_callers json)" != 0 ] ||
@@ -47,6 +55,41 @@ verified python 1 1 /usr/bin/python3 -Sc 'f = lambda n: n if n < 2 else f(n - 1)
 f(6)
 try: int("x")
 except ValueError: pass'
+
+# A compiler with its processes; a small C file has functions of all of cc1's passes.
+echo 'struct s { int x; char y[9]; };
+static int f(struct s *p, int n) { return n ? p->x + f(p, n - 1) : p->y[0]; }
+int main(int argc, char **argv) { struct s s = { argc, "x" }; return f(&s, 9) + !argv; }' >small.c
+verified gcc 100 4 gcc -O1 -c -o small.o small.c
+# Errors by longjmp, coroutines, callbacks between C and Lua
+verified lua 1 1 lua5.4 -e 'for i = 1, 300 do pcall(error, i) end
+	local c = coroutine.wrap(function() for i = 1, 200 do coroutine.yield(i) end end)
+	for i = 1, 200 do c() end
+	local t = {}
+	for i = 1, 200 do t[i] = i * 7919 % 10007 end
+	table.sort(t, function(a, b) return a < b end)
+	table.concat(t, ","):gsub("%d%d", function(x) pcall(error, x) end)'
+# Generated code, which is replaced; threads
+verified node 1000 4 node -e 'let s = 0;
+	for (let i = 0; i < 5000; i++) s += [1, 2].map(x => x * i)[1];
+	for (let i = 0; i < 50; i++) try { JSON.parse("{") } catch (e) {}
+	try { (function f() { f() })() } catch (e) {}'
+# A server with threads, while a client loads it
+if have redis-server && have redis-cli && have redis-benchmark; then
+	rm -rf dep
+	clean timeout 240 "$DEPCTL" record -q -o dep -- redis-server --port 0 \
+		--unixsocket "$tmp/redis.sock" --save "" </dev/null >out 2>err &
+	if wait_for 60 redis-cli -s redis.sock ping >pong && grep -q PONG pong; then
+		timeout 60 redis-benchmark -s redis.sock -n 200 -c 5 -q \
+			-t set,lpush,zadd,lrange_100 >bench 2>&1
+	fi
+	redis-cli -s redis.sock shutdown nosave >/dev/null 2>&1
+	if wait $!; then
+		checked redis 10 4
+	else
+		fail "redis: $(tail -n 1 err)"
+	fi
+fi
 verified sqlite3 1 1 sqlite3 :memory: 'with recursive c(x) as (select 1 union all
 	select x + 1 from c where x < 300) select sum(x) from c group by x % 3'
 
