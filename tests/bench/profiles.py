@@ -11,11 +11,15 @@ to the native run, their mean is geometric.  Profiles:
     counts    dep_profile_make() alone: open the store, decode its code, count (profile_pass.c)
     edges     depctl query edges
     contexts  depctl query contexts
+    paths     depctl query paths
+    encoding  depctl query contexts --table=encoding: encode the context of each call
+    verify    depctl verify --contexts: recover the recording, encode, decode one context in 1000
     report    depctl report
 
 Each command makes the whole profile: what an earlier one has kept in the store is removed.  A
 profile that fails, or is not complete, has no ratio, and the others of its program count.  The
-gates: edges at most 2, contexts at most 3 times native; a profile that failed does not pass.
+gates: edges at most 2, contexts and paths at most 3, encoding at most 5 times native; a profile that
+failed does not pass.
 
 At the end, one store is counted 100 times in one process, whose memory must not grow after the
 third time.
@@ -34,7 +38,7 @@ import time
 import bench
 import inputs
 
-GATES = {"edges": 2.0, "contexts": 3.0}
+GATES = {"edges": 2.0, "contexts": 3.0, "paths": 3.0, "encoding": 5.0}
 FOLDS = 100
 GROWTH_KIB = 4096  # of the allocator, after the third of FOLDS folds
 
@@ -44,6 +48,9 @@ def profiles(build):
     return {"counts": [os.path.join(build, "tests", "profile_pass")],
             "edges": [depctl, "query", "edges", "--jobs=1"],
             "contexts": [depctl, "query", "contexts", "--jobs=1"],
+            "paths": [depctl, "query", "paths", "--jobs=1"],
+            "encoding": [depctl, "query", "contexts", "--table=encoding", "--jobs=1"],
+            "verify": [depctl, "verify", "--contexts", "--jobs=1"],
             "report": [depctl, "report", "--jobs=1"]}
 
 
