@@ -47,11 +47,16 @@ struct dep_cc_encoder {
 	struct dep_cc_stack *stacks;
 };
 
-/** struct dep_cc_call - a call from the function at work; @rsp: see dep_cc_state_call() */
+/**
+ * struct dep_cc_call - a call from the function at work
+ * @rsp: see dep_cc_state_call()
+ * @known: to save a look-up: 1 + the edge of an equal call from the same function; 0: not known
+ * @kind: but DEP_CC_HANDLER
+ */
 struct dep_cc_call {
 	u64 site, rsp;
-	u32 callee;
-	u8 kind;	/* but DEP_CC_HANDLER */
+	u32 callee, known;
+	u8 kind;
 };
 
 /** dep_cc_encoder_init() - 0 or -ENOMEM; after an error nothing is left to be freed */

@@ -70,6 +70,20 @@ struct check_kept {
 	bool used;
 };
 
+#define CHECK_CALLS	4096u	/* power of 2 */
+
+/**
+ * struct check_call - the edge of a call that was made before; a cache
+ * @step, @fragment: of the branch, and that it led to
+ * @caller: the function at work
+ * @known: 1 + the edge; 0: free
+ *
+ * Each call needs one, so they are small.
+ */
+struct check_call {
+	u32 step, fragment, caller, known;
+};
+
 /**
  * struct check - the check of a store
  * @next: number of the call that is checked next
@@ -86,6 +100,7 @@ struct check {
 	u64 next, max_id;
 	size_t functions;
 	bool compared;
+	struct check_call call[CHECK_CALLS];
 	struct check_kept kept[CHECK_KEPT];
 	u32 kept_at, kept_stamp, kept_of_stamp;
 	u32 oldest;		/* dictionaries before this one were dropped */
@@ -96,8 +111,15 @@ struct check {
 
 /** check_level() - the level of the strand at work, with the frames that it has; NULL: an error */
 struct check_level *check_level(struct check *c);
-/** check_enter() - a call, tail call or handler, entered in @s; 0 or an error */
-int check_enter(struct check *c, struct check_stack *s, const struct check_function *f);
+/**
+ * check_enter() - a call, tail call or handler, entered in @s
+ * @f: its node is set
+ * @b: of a call or tail call, to look it up faster; NULL: none
+ *
+ * Return: 0 or an error.
+ */
+int check_enter(struct check *c, struct check_stack *s, struct check_function *f,
+		const struct dep_branch_at *b);
 /** check_leave() - activations from @n on have ended, the last one by a return if @returns */
 void check_leave(struct check *c, struct check_stack *s, size_t n, u32 handlers, bool returns);
 /** check_add_level() - the activations from the next one on belong to @strand; NULL: no memory */

@@ -22,6 +22,7 @@ static int call(void *arg, const struct dep_branch_at *b)
 	struct check *c = arg;
 	struct check_level *l = at_work(c);
 	struct check_function f = { .site = b->step->pc, .kind = DEP_CC_CALL };
+	bool is_next = !b->to || b->to == b->step->next;
 	const struct check_function *top;
 
 	if (!l)
@@ -30,25 +31,25 @@ static int call(void *arg, const struct dep_branch_at *b)
 		f.kind = DEP_CC_INDIRECT;
 	f.pc = b->to;
 	f.image = image_of(c, b->to_fragment);
-	if (!b->to || b->to == b->step->next) {
+	if (is_next) {
 		/* A call of the next instruction: the function at work goes on. */
 		top = l->stack->function + l->stack->n - 1;
 		f.pc = top->pc;
 		f.image = top->image;
 	}
-	return check_enter(c, l->stack, &f);
+	return check_enter(c, l->stack, &f, is_next ? NULL : b);
 }
 
 static int tail(void *arg, const struct dep_branch_at *b)
 {
 	struct check *c = arg;
 	struct check_level *l = at_work(c);
-	const struct check_function f = {
+	struct check_function f = {
 		.site = b->step->pc, .pc = b->to, .image = image_of(c, b->to_fragment),
 		.kind = DEP_CC_TAIL,
 	};
 
-	return l ? check_enter(c, l->stack, &f) : c->err;
+	return l ? check_enter(c, l->stack, &f, b) : c->err;
 }
 
 static void returns(void *arg)
@@ -70,7 +71,7 @@ static int handler(void *arg, struct dep_strand *interrupted)
 	struct check *c = arg;
 	struct dep_strand *now = c->walk->at;
 	const struct dep_node *node = c->walk->tree.node + c->walk->ctx;
-	const struct check_function f = {
+	struct check_function f = {
 		.site = c->walk->signal_pc, .pc = node->pc, .image = node->image,
 		.kind = DEP_CC_HANDLER,
 	};
@@ -83,7 +84,7 @@ static int handler(void *arg, struct dep_strand *interrupted)
 		return c->err;
 	if (!check_add_level(c, l->stack, now))
 		return c->err;
-	return check_enter(c, l->stack, &f);
+	return check_enter(c, l->stack, &f, NULL);
 }
 
 static void sigreturn(void *arg)

@@ -43,6 +43,8 @@ static bool cut_loop(struct check *c, struct check_stack *s, u32 node)
 
 static int push(struct check *c, struct check_stack *s, const struct check_function *f, u32 edge)
 {
+	struct check_function *to;
+
 	if (f->kind == DEP_CC_TAIL && cut_loop(c, s, f->node))
 		return 0;
 	if (c->functions >= 2 * c->walk->max_frames + 1024)
@@ -53,7 +55,13 @@ static int push(struct check *c, struct check_stack *s, const struct check_funct
 		return fail(c, -ENOMEM, "contexts");
 	if (f->kind != DEP_CC_TAIL)
 		s->activation[s->nactivations++] = (struct check_activation){ s->n, edge };
-	s->function[s->n++] = *f;
+	to = s->function + s->n++;
+	/* Not as a whole: see dep_walk.insns. */
+	to->site = f->site;
+	to->pc = f->pc;
+	to->image = f->image;
+	to->node = f->node;
+	to->kind = f->kind;
 	c->functions++;
 	return 0;
 }
@@ -125,40 +133,72 @@ static int encode(struct check *c)
 	return 0;
 }
 
-/* The encoder's part of a call; 0, 1: a new encoding must be made, or an error. */
-static int encode_call(struct check *c, struct check_stack *s, const struct check_function *f,
-		       u32 *edge)
+/* The place in the cache for a call from @caller; NULL: it has none.  Others can be there. */
+static struct check_call *place_of(struct check *c, const struct dep_branch_at *b, u32 caller)
 {
-	size_t n = f->kind == DEP_CC_TAIL ? s->nactivations - 1 : s->nactivations;
-	const struct dep_cc_call call = {
-		.site = f->site, .rsp = slot_of(n), .callee = f->node, .kind = f->kind,
-	};
+	u32 h;
 
-	*edge = DEP_CC_NONE;
-	if (f->kind == DEP_CC_HANDLER)
-		return dep_cc_state_handler(&s->encoded.state, f->site, f->node);
-	return dep_cc_encoder_call(&c->encoder, &s->encoded, &call, edge);
+	if (!b || b->to_fragment < 0)
+		return NULL;
+	h = b->step_number * 0x9e3779b1u ^ (u32)b->to_fragment * 0x85ebca6bu;
+	return c->call + ((h ^ h >> 15) + caller) % CHECK_CALLS;
 }
 
-int check_enter(struct check *c, struct check_stack *s, const struct check_function *from)
+/* The node of @f; also its edge, if the call was made before. */
+static void find_node(struct check *c, struct check_function *f, const struct dep_branch_at *b,
+		      const struct check_call *known, struct dep_cc_call *call, u32 caller)
 {
-	struct check_function f = *from;
+	if (known && known->step == b->step_number && known->caller == caller &&
+	    known->fragment == (u32)b->to_fragment && known->known) {
+		call->known = known->known;
+		f->node = c->encoder.graph.edge[known->known - 1].callee;
+	} else {
+		f->node = dep_cc_graph_node(&c->encoder.graph, f->pc, f->image);
+	}
+	call->callee = f->node;
+}
+
+/* The encoder's part of a call; 0, 1: a new encoding must be made, or an error. */
+static int encode_call(struct check *c, struct check_stack *s, struct check_function *f,
+		       const struct dep_branch_at *b, u32 *edge)
+{
+	size_t n = f->kind == DEP_CC_TAIL ? s->nactivations - 1 : s->nactivations;
+	struct dep_cc_call call = { .site = f->site, .rsp = slot_of(n), .kind = f->kind };
+	u32 caller = s->encoded.state.function;
+	struct check_call *known = place_of(c, b, caller);
+	int ret;
+
+	*edge = DEP_CC_NONE;
+	find_node(c, f, b, known, &call, caller);
+	if (f->node == DEP_CC_NONE)
+		return -E2BIG;
+	if (f->kind == DEP_CC_HANDLER)
+		return dep_cc_state_handler(&s->encoded.state, f->site, f->node);
+	ret = dep_cc_encoder_call(&c->encoder, &s->encoded, &call, edge);
+	if (known && ret >= 0 && !call.known && *edge != DEP_CC_NONE)
+		*known = (struct check_call){
+			.step = b->step_number, .fragment = (u32)b->to_fragment, .caller = caller,
+			.known = 1 + *edge,
+		};
+	return ret;
+}
+
+int check_enter(struct check *c, struct check_stack *s, struct check_function *f,
+		const struct dep_branch_at *b)
+{
 	int ret;
 	u32 edge;
 
-	f.node = dep_cc_graph_node(&c->encoder.graph, f.pc, f.image);
-	if (f.node == DEP_CC_NONE)
-		return fail(c, -E2BIG, "the functions do not fit the memory allowed");
-	ret = encode_call(c, s, &f, &edge);
+	ret = encode_call(c, s, f, b, &edge);
 	if (ret == -ENOMEM || ret == -E2BIG)
-		return fail(c, ret, "the contexts at work do not fit the memory allowed");
+		return fail(c, ret, "the functions or contexts do not fit the memory allowed");
 	if (ret < 0) {
 		check_failed(c, "the encoder refused a call", NULL, s);
 		check_forget(c, s);
 		return 0;
 	}
 	c->out->calls++;
-	if (push(c, s, &f, edge) || (ret == 1 && encode(c)))
+	if (push(c, s, f, edge) || (ret == 1 && encode(c)))
 		return c->err;
 	if (check_is_due(c, s))
 		check_context(c, s);
@@ -203,7 +243,7 @@ static int adopt_frame(struct check *c, struct check_stack *s, const struct dep_
 	to.pc = node[at].pc;
 	to.image = node[at].image;
 	to.site = !first && (f->ctx == before || !node[at].site) ? f->ret : node[at].site;
-	while (!check_enter(c, s, &to) && n) {
+	while (!check_enter(c, s, &to, NULL) && n) {
 		n--;
 		to = (struct check_function){
 			.site = node[tail[n]].site, .pc = node[tail[n]].pc,
