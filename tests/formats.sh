@@ -7,15 +7,6 @@
 need_depctl
 cd "$tmp" || exit 1
 
-recorded() {
-	local store=$1
-	shift
-	clean timeout 60 "$DEPCTL" record -q --alone -o "$store" "$@" >out 2>err </dev/null &&
-		return
-	fail "recording $store: $(tail -n 1 err)"
-	return 1
-}
-
 # decoded NAME STORE: all checks of formats.py, and those of formats_check for each thread
 decoded() {
 	local name=$1 store=$2 word text thread wrong=0 threads=0

@@ -90,6 +90,13 @@ clean() {
 		PYTHONHASHSEED=0 PERL_HASH_SEED=0 PERL_PERTURB_KEYS=0 "$@"
 }
 
+# recorded STORE OPTION... -- COMMAND...: record it alone, its output in `out', messages in `err'
+recorded() {
+	clean timeout 120 "$DEPCTL" record -q --alone -o "$@" >out 2>err </dev/null && return
+	fail "recording $1: $(tail -n 1 err)"
+	return 1
+}
+
 # programs SUITE: names of the test programs whose "Suite:" matches
 programs() {
 	grep -l "Suite: *$1" "$tests"/programs/*.c "$tests"/programs/*.S \

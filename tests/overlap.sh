@@ -6,14 +6,6 @@
 need_depctl
 cd "$tmp" || exit 1
 
-# recorded STORE OPTION... -- COMMAND...
-recorded() {
-	clean timeout 60 "$DEPCTL" record -q --alone -o "$@" >printed 2>err </dev/null || {
-		fail "recording $1: $(tail -n 1 err)"
-		finish
-	}
-}
-
 # checked NAME FIRST SECOND MATCH: as overlap.py describes
 checked() {
 	local name=$1 word text
@@ -45,14 +37,14 @@ gcc -O1 -g -pthread -o old/prog profiled.c && gcc -O1 -g -pthread -DOTHER -o new
 }
 text 20000 >text
 numbers 20000 >numbers
-recorded gzip1.dep --no-aslr -- gzip -c text
-recorded gzip2.dep --no-aslr -- gzip -9 -c numbers
-recorded perl1.dep --no-aslr -- perl -e 'my %h; $h{$_ % 7} .= $_ for 1..2000; print %h'
-recorded perl2.dep --no-aslr -- perl -e 'print join ",", sort { $a cmp $b } 1..1000'
-recorded streams1.dep -- ./streams
-recorded streams2.dep -- ./streams
-recorded old.dep -- old/prog
-recorded new.dep -- new/prog
+recorded gzip1.dep --no-aslr -- gzip -c text || finish
+recorded gzip2.dep --no-aslr -- gzip -9 -c numbers || finish
+recorded perl1.dep --no-aslr -- perl -e 'my %h; $h{$_ % 7} .= $_ for 1..2000; print %h' || finish
+recorded perl2.dep --no-aslr -- perl -e 'print join ",", sort { $a cmp $b } 1..1000' || finish
+recorded streams1.dep -- ./streams || finish
+recorded streams2.dep -- ./streams || finish
+recorded old.dep -- old/prog || finish
+recorded new.dep -- new/prog || finish
 
 # ---- against Python ----
 checked gzip gzip1.dep gzip2.dep addresses
@@ -76,7 +68,7 @@ for store in gzip1 streams1; do
 	overlap 0 --overlap --json $store.dep $store.dep
 	all_equal "$store and itself"
 done
-recorded gzip3.dep --no-aslr -- gzip -c text
+recorded gzip3.dep --no-aslr -- gzip -c text || finish
 overlap 0 --overlap --json gzip1.dep gzip3.dep
 all_equal "the same twice"
 overlap 0 --overlap=contexts --json gzip1.dep gzip2.dep

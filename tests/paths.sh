@@ -7,16 +7,6 @@ need_depctl
 check=$build/tests/paths_check
 cd "$tmp" || exit 1
 
-# recorded STORE COMMAND...
-recorded() {
-	local store=$1
-	shift
-	clean timeout 120 "$DEPCTL" record -q --alone --ring-size=256K -o "$store" -- "$@" \
-		>out 2>err </dev/null && return
-		fail "recording $store: $(tail -n 1 err)"
-	return 1
-}
-
 # equal NAME STORE: the paths are those of the other profile
 equal() {
 	if timeout 120 "$check" "$2" >result 2>&1; then
@@ -27,14 +17,17 @@ equal() {
 }
 
 g++ -g -O1 -pthread -o paths "$tests/programs/paths.cc" || fail "compiling paths.cc"
-recorded cc.dep ./paths && equal "exceptions, longjmp, signals, threads, fork" cc.dep
-recorded gzip.dep sh -c 'head -c 200000 /usr/bin/perl | gzip -c | gzip -dc | md5sum'
+recorded cc.dep --ring-size=256K -- ./paths &&
+	equal "exceptions, longjmp, signals, threads, fork" cc.dep
+recorded gzip.dep --ring-size=256K -- sh -c \
+	'head -c 200000 /usr/bin/perl | gzip -c | gzip -dc | md5sum'
 equal gzip gzip.dep
-have perl && recorded perl.dep perl -e 'my %h;
+have perl && recorded perl.dep --ring-size=256K -- perl -e 'my %h;
 	for (1 .. 2000) { $h{$_ % 77} .= $_; eval { die "x" if $_ % 5 == 0 } }
 	print sort keys %h' && equal perl perl.dep
 have python3 &&
-	recorded python.dep python3 -S -c 'print(sum(hash(str(i)) % 7 for i in range(900)))' &&
+	recorded python.dep --ring-size=256K -- \
+		python3 -S -c 'print(sum(hash(str(i)) % 7 for i in range(900)))' &&
 	equal python3 python.dep
 
 # paths OPTION...: rows into `rows', messages into `why'

@@ -7,16 +7,6 @@
 need_depctl
 cd "$tmp" || exit 1
 
-# recorded STORE OPTION... -- COMMAND...
-recorded() {
-	local store=$1
-	shift
-	clean timeout 60 "$DEPCTL" record -q --alone -o "$store" "$@" >out 2>err </dev/null &&
-		return
-	fail "recording $store: $(tail -n 1 err)"
-	return 1
-}
-
 # checked NAME STORE CHECK OPTION...: as streams.py describes
 checked() {
 	local name=$1 status word text
