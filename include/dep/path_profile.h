@@ -78,7 +78,8 @@ struct dep_path_function {
  *
  * @insns: executed in all rows
  * @not_counted: paths that did not fit in the memory allowed, or whose function has more than 2^20
- *	blocks, and activations whose beginning was forgotten for lack of memory
+ *	blocks; activations whose beginning was forgotten for lack of memory; and calls whose context
+ *	did not fit, so that what they executed counts for the function that called
  */
 struct dep_path_profile {
 	const struct dep_path_row *row;

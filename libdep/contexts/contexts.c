@@ -150,7 +150,7 @@ int dep_contexts_follow(struct dep_store *store, const struct dep_fragments *cod
 	err = dep_contexts_run(w, options, loss);
 	dep_contexts_end(w);
 	loss->segments += w->unread;
-	*not_counted = w->dropped_frames;
+	*not_counted = w->dropped_frames + w->tree.not_counted;
 	free(w);
 	return err;
 }
