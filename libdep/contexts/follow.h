@@ -59,7 +59,7 @@ struct dep_progress {
  * @step: it executes a step of a fragment: the branch with this index in dep_fragments.step and
  *	what is in front of it; 0 or an error
  * @piece: it executes instructions of @fragment: those behind the first @nsteps steps, up to
- *	instruction @to; 0 or an error
+ *	instruction @to, where no branch is: an exit is there, or an event, or the end; 0 or an error
  * @ended: @stretch ends something by @sum, and has no counters
  * @end: an activation has returned, or it was left in another way
  */

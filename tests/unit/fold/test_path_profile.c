@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Path profiles of stores that are written word by word: losses, limits and odd code. */
+#include <errno.h>
+
 #include "dep/path_profile.h"
 #include "fold_store.h"
 
-enum { MAIN, MAIN_2, MAIN_3, F, G, G_2, G_3, RECURSIVE, FRAGMENTS };
+enum { MAIN, MAIN_2, MAIN_3, F, G, G_2, G_3, RECURSIVE, PLAIN, PLAIN_2, PLAIN_3, FRAGMENTS };
 
 #define MAIN_PC		0x1000ull
 #define F_PC		0x2000ull
 #define G_PC		0x3000ull
 #define RECURSIVE_PC	0x4000ull
+#define PLAIN_PC	0x5000ull
 #define RSP		0x800000ull
 
 static const struct stream_code codes[FRAGMENTS] = {
@@ -24,12 +27,31 @@ static const struct stream_code codes[FRAGMENTS] = {
 	[G_3] = FOLD_CODE(G_PC + 0x10, 0x90, 0xeb, 0xed),
 	/* call RECURSIVE */
 	[RECURSIVE] = FOLD_CODE(RECURSIVE_PC, 0xe8, 0xfb, 0xff, 0xff, 0xff),
+	/* nop; nop; je.  Its first exit is moved in front of the jump, see plain_exit() */
+	[PLAIN] = FOLD_CODE(PLAIN_PC, 0x90, 0x90, 0x74, 0x00),
+	[PLAIN_2] = FOLD_CODE(PLAIN_PC + 2, 0x74, 0x00),
+	[PLAIN_3] = FOLD_CODE(PLAIN_PC + 4, 0xc3),
 };
+
+/* Let the first exit of fragment @n be behind @ninsns instructions. */
+static void move_exit(u32 n, u16 ninsns)
+{
+	struct adept_desc_frag *d = (void *)fold_stream.desc;
+	struct adept_exit *x;
+
+	while (n--)
+		d = (void *)((u8 *)d + d->h.size);
+	x = (void *)((u8 *)(d + 1) + d->nruns * sizeof(struct adept_run));
+	x->ninsns = ninsns;
+	x->kind = ADEPT_X_DIRECT;
+	x->target = PLAIN_PC + ninsns;
+}
 
 static int set_up(void **state)
 {
 	(void)state;
 	fold_set_up(codes, FRAGMENTS);
+	move_exit(PLAIN, 2);
 	return 0;
 }
 
@@ -49,6 +71,31 @@ static struct dep_path_profile *paths_of(struct fold_store *f,
 		fail_msg("%s", dep_error());
 	return p;
 }
+
+/* The count of the only row with these blocks, or 0. */
+static u64 count_of(const struct dep_path_profile *p, u8 kind, const u64 *pc, size_t n)
+{
+	struct dep_path_code block[16];
+	u64 count = 0;
+	size_t i, k;
+
+	for (i = 0; i < p->nrows; i++) {
+		assert_int_equal(dep_path_profile_blocks(p, i, block, 16), p->row[i].blocks);
+		if (p->row[i].kind != kind || p->row[i].blocks != n)
+			continue;
+		for (k = 0; k < n && block[k].pc == pc[k]; k++)
+			;
+		if (k < n)
+			continue;
+		assert_int_equal(count, 0);
+		count = p->row[i].count;
+	}
+	return count;
+}
+
+#define COUNT(p, kind, ...) \
+	count_of(p, DEP_PATH_ROW_ ## kind, (const u64[]){ __VA_ARGS__ }, \
+		 sizeof((const u64[]){ __VA_ARGS__ }) / sizeof(u64))
 
 /* ---- losses ---- */
 
@@ -76,10 +123,36 @@ static void contexts_that_do_not_fit(void **state)
 	fold_store_close(&f);
 }
 
+/* ---- exits ---- */
+
+/* An exit that is no branch: what is in front of it is executed, too. */
+static void exits_without_branch(void **state)
+{
+	struct fold_chunk c = chunk(0);
+	struct dep_path_profile *p;
+	struct fold_store f;
+
+	(void)state;
+	fold_start(&c);
+	fold_run(&c, PLAIN);
+	fold_run(&c, PLAIN_2);
+	fold_run(&c, PLAIN_3);
+	fold_store_write(&f, &c, 1);
+	fold_profile(&f, 1 << 20, NULL);
+	assert_int_equal(f.p->insns, 4);
+	p = paths_of(&f, NULL);
+	assert_int_equal(p->insns, 4);
+	assert_int_equal(COUNT(p, WHOLE, PLAIN_PC, PLAIN_PC + 2, PLAIN_PC + 4), 1);
+	assert_int_equal(p->nrows, 1);
+	dep_path_profile_free(p);
+	fold_store_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(contexts_that_do_not_fit, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(exits_without_branch, set_up, fold_tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
