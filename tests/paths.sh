@@ -19,6 +19,9 @@ equal() {
 g++ -g -O1 -pthread -o paths "$tests/programs/paths.cc" || fail "compiling paths.cc"
 recorded cc.dep --ring-size=256K -- ./paths &&
 	equal "exceptions, longjmp, signals, threads, fork" cc.dep
+cc -g -O1 -D_GNU_SOURCE -o rewrites "$tests/programs/code_rewrite.c" ||
+	fail "compiling code_rewrite.c"
+recorded rewrites.dep --ring-size=256K -- ./rewrites && equal "rewritten code" rewrites.dep
 recorded gzip.dep --ring-size=256K -- sh -c \
 	'head -c 200000 /usr/bin/perl | gzip -c | gzip -dc | md5sum'
 equal gzip gzip.dep

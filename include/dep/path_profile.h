@@ -52,10 +52,14 @@ struct dep_path_row {
 	uint8_t pad[3];
 };
 
-/** struct dep_path_code - a basic block; @last: address of its last instruction */
+/**
+ * struct dep_path_code - a basic block
+ * @last: address of its last instruction
+ * @version: of rewritten code: each code that was executed at these addresses has a number, from 0
+ */
 struct dep_path_code {
 	uint64_t pc, last;
-	uint32_t insns, pad;
+	uint32_t insns, version;
 };
 
 /**

@@ -17,12 +17,19 @@ struct edge {
 	u8 kind;		/* enum dep_path_kind */
 };
 
+/** struct block - a block; @bytes: its instructions, which tell versions of rewritten code apart */
+struct block {
+	struct dep_path_code code;
+	const u8 *bytes;
+	u32 nbytes;
+};
+
 /** struct builder - the parts of a graph */
 struct builder {
 	struct dep_path_pass *p;
 	struct dep_path_fn *f;
 	u64 *leader, *pc;	/* addresses at which blocks begin; instructions of a run */
-	struct dep_path_code *block;
+	struct block *block;
 	struct edge *edge;
 	size_t nleaders, nblocks, nedges, blocks_room, edges_room, longest;
 };
@@ -81,15 +88,17 @@ static bool is_leader(const struct builder *b, u64 pc)
 	return bsearch(&pc, b->leader, b->nleaders, sizeof(pc), compare_u64);
 }
 
-/* The next block of a run, whose instructions are b->pc; @i: its first one. */
-static size_t next_block(const struct builder *b, size_t i, size_t n, struct dep_path_code *out)
+/* The next block of run @r, whose instructions are b->pc; @i: its first one. */
+static size_t next_block(const struct builder *b, const struct dep_path_run *r, size_t i, size_t n,
+			 struct block *out)
 {
 	size_t end = i + 1;
 
 	while (end < n && !is_leader(b, b->pc[end]))
 		end++;
-	*out = (struct dep_path_code){
-		.pc = b->pc[i], .last = b->pc[end - 1], .insns = (u32)(end - i),
+	*out = (struct block){
+		.code = { .pc = b->pc[i], .last = b->pc[end - 1], .insns = (u32)(end - i) },
+		.bytes = r->bytes + (b->pc[i] - r->start), .nbytes = (u32)(b->pc[end] - b->pc[i]),
 	};
 	return end;
 }
@@ -107,6 +116,16 @@ static void *grown(void *row, size_t n, size_t *room, size_t bytes)
 	return more;
 }
 
+/* Find the instructions of run @r, for next_block(). */
+static int find_insns(struct builder *b, const struct dep_path_run *r)
+{
+	int err = dep_path_insns(b->p, r, b->pc);
+
+	if (!err && b->pc[run_insns(r)] != r->next)
+		err = dep_fail(-EBADMSG, "fragment %u is damaged", r->fragment);
+	return err;
+}
+
 static int add_blocks(struct builder *b, u32 node)
 {
 	const struct dep_path_run *r = run_of(b, node);
@@ -114,34 +133,36 @@ static int add_blocks(struct builder *b, u32 node)
 	void *more;
 	int err;
 
-	err = dep_path_insns(b->p, r, b->pc);
+	err = find_insns(b, r);
 	while (!err && i < n) {
 		more = grown(b->block, b->nblocks, &b->blocks_room, sizeof(*b->block));
 		if (!more)
 			return -ENOMEM;
 		b->block = more;
-		i = next_block(b, i, n, b->block + b->nblocks++);
+		i = next_block(b, r, i, n, b->block + b->nblocks++);
 	}
 	return err;
 }
 
-static int compare_codes(const void *pa, const void *pb)
+static int compare_codes(const struct block *a, const struct block *b)
 {
-	const struct dep_path_code *a = pa, *b = pb;
-
-	if (a->pc != b->pc)
-		return a->pc < b->pc ? -1 : 1;
-	return a->last < b->last ? -1 : a->last > b->last;
+	if (a->code.pc != b->code.pc)
+		return a->code.pc < b->code.pc ? -1 : 1;
+	if (a->code.last != b->code.last)
+		return a->code.last < b->code.last ? -1 : 1;
+	if (a->nbytes != b->nbytes)
+		return a->nbytes < b->nbytes ? -1 : 1;
+	return a->nbytes ? memcmp(a->bytes, b->bytes, a->nbytes) : 0;
 }
 
 /* The function's entry comes first, then the others by address. */
 static int compare_blocks(const void *pa, const void *pb, void *entry)
 {
-	const struct dep_path_code *a = pa, *b = pb;
+	const struct block *a = pa, *b = pb;
 	u64 pc = *(const u64 *)entry;
 
-	if ((a->pc == pc) != (b->pc == pc))
-		return a->pc == pc ? -1 : 1;
+	if ((a->code.pc == pc) != (b->code.pc == pc))
+		return a->code.pc == pc ? -1 : 1;
 	return compare_codes(a, b);
 }
 
@@ -155,14 +176,14 @@ static int find_blocks(struct builder *b)
 	b->block = grown(NULL, 0, &b->blocks_room, sizeof(*b->block));
 	if (!b->block)
 		return -ENOMEM;
-	b->block[b->nblocks++] = (struct dep_path_code){ .pc = b->f->pc, .last = b->f->pc };
+	b->block[b->nblocks++] = (struct block){ .code = { .pc = b->f->pc, .last = b->f->pc } };
 	for (node = b->f->first_node; node != DEP_PATH_NO && !err;
 	     node = dep_path_node_at(b->p, node)->next)
 		err = add_blocks(b, node);
 	if (err)
 		return err;
 	qsort_r(b->block + 1, b->nblocks - 1, sizeof(*b->block), compare_blocks, &b->f->pc);
-	n = b->nblocks > 1 && b->block[1].pc == b->f->pc ? 0 : 1;
+	n = b->nblocks > 1 && b->block[1].code.pc == b->f->pc ? 0 : 1;
 	for (i = 1; i < b->nblocks; i++)
 		if (!n || compare_codes(b->block + n - 1, b->block + i))
 			b->block[n++] = b->block[i];
@@ -170,14 +191,14 @@ static int find_blocks(struct builder *b)
 	return 0;
 }
 
-static u32 find_block(const struct builder *b, const struct dep_path_code *code)
+static u32 find_block(const struct builder *b, const struct block *block)
 {
 	size_t lo = 0, hi = b->nblocks, mid;
 	u64 pc = b->f->pc;
 
 	while (lo < hi) {
 		mid = lo + (hi - lo) / 2;
-		if (compare_blocks(b->block + mid, code, &pc) < 0)
+		if (compare_blocks(b->block + mid, block, &pc) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -196,7 +217,7 @@ static int add_edge(struct builder *b, u32 from, u32 to, u8 kind, u64 weight)
 	b->edge = more;
 	b->edge[b->nedges++] = (struct edge){
 		.from = from, .to = to, .kind = kind, .weight = weight,
-		.pc = to == DEP_PATH_EXIT ? 0 : b->block[to].pc,
+		.pc = to == DEP_PATH_EXIT ? 0 : b->block[to].code.pc,
 	};
 	return 0;
 }
@@ -207,16 +228,16 @@ static int add_chain(struct builder *b, u32 node)
 	struct dep_path_node *nd = dep_path_node_at(b->p, node);
 	const struct dep_path_run *r = run_of(b, node);
 	size_t i = 0, n = run_insns(r);
-	struct dep_path_code code;
+	struct block block;
 	u32 at, before = DEP_PATH_NO;
 	s64 place;
 	int err;
 
 	nd->chain = (u32)b->p->chain.n;
-	err = dep_path_insns(b->p, r, b->pc);
+	err = find_insns(b, r);
 	while (!err && i < n) {
-		i = next_block(b, i, n, &code);
-		at = find_block(b, &code);
+		i = next_block(b, r, i, n, &block);
+		at = find_block(b, &block);
 		place = dep_path_add(b->p, &b->p->chain, sizeof(u32));
 		if (place < 0)
 			return (int)place;
@@ -339,6 +360,23 @@ static int add_starts(struct builder *b)
 	return err;
 }
 
+/* The blocks for the result.  Those of the same addresses stand together. */
+static int give_blocks(struct builder *b)
+{
+	struct dep_path_code *code = calloc(b->nblocks + 1, sizeof(*code));
+	size_t i;
+
+	if (!code)
+		return -ENOMEM;
+	for (i = 0; i < b->nblocks; i++) {
+		code[i] = b->block[i].code;
+		if (i && code[i - 1].pc == code[i].pc && code[i - 1].last == code[i].last)
+			code[i].version = code[i - 1].version + 1;
+	}
+	b->f->block = code;
+	return 0;
+}
+
 static int fill(struct builder *b)
 {
 	const struct dep_path_options options = { .limit = DEP_PATH_LIMIT };
@@ -347,7 +385,7 @@ static int fill(struct builder *b)
 	size_t i;
 
 	for (i = 0; i < b->nblocks && err >= 0; i++)
-		err = dep_path_graph_vertex(g, b->block[i].insns);
+		err = dep_path_graph_vertex(g, b->block[i].code.insns);
 	for (i = 0; i < b->nedges && err >= 0; i++)
 		err = dep_path_graph_edge(g, b->edge[i].from, b->edge[i].to, b->edge[i].kind,
 					  b->edge[i].weight);
@@ -396,8 +434,8 @@ static int make_graph(struct dep_path_pass *p, u32 i)
 		err = 0;	/* its paths are not counted */
 	else if (err)
 		err = dep_fail(err, "paths of the function at %#llx", (unsigned long long)b.f->pc);
-	b.f->block = b.block;
-	b.block = NULL;
+	if (!err && give_blocks(&b))
+		err = dep_fail(-ENOMEM, "paths");
 	if (!err && b.f->numbered)
 		err = dep_path_effects(p, i);
 out:

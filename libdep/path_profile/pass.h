@@ -28,12 +28,17 @@
 #define DEP_PATH_NO	UINT32_MAX	/* as an index: none */
 
 /**
- * struct dep_path_run - a run; the same for all versions of its code
+ * struct dep_path_run - a run; the same for all fragments with its code
+ *
+ * Code that was rewritten has runs of its own: the bytes of its instructions differ.
+ *
  * @last: address of its last instruction; @next: address behind it
+ * @bytes: its instructions, in the store
  * @from, @to: instructions of @fragment
  */
 struct dep_path_run {
 	u64 start, last, next, target;
+	const u8 *bytes;
 	u32 fragment;
 	u16 from, to;
 	u8 branch;		/* enum dep_branch; NONE: it was interrupted, or goes on behind */

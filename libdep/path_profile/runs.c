@@ -2,6 +2,7 @@
 /* Runs of code, by address. */
 #include <errno.h>
 #include <stdlib.h>
+#include <xxhash.h>
 
 #include "libdep/format/codec/descriptor.h"
 #include "libdep/format/file/error.h"
@@ -39,18 +40,50 @@ int dep_path_insns(const struct dep_path_pass *p, const struct dep_path_run *run
 	return 0;
 }
 
-/* The index of @run, whose members up to @last are known. */
-static s64 add(struct dep_path_pass *p, const struct dep_walk *w, const struct dep_path_run *run)
+/* Set the bytes of @run, which are behind those of the first @nsteps steps of its fragment. */
+static int set_bytes(const struct dep_path_pass *p, struct dep_path_run *run, u32 nsteps)
 {
+	const struct adept_desc_frag *d = dep_store_fragment(p->store, run->fragment)->d;
+	const struct dep_branch_step *s = p->code->step +
+					  p->code->fragment[run->fragment].first_step;
+	u64 at = 0, n = run->next - run->start;
+	u32 k;
+
+	for (k = 0; k < nsteps; k++)
+		at += s[k].next - begin_of(p->code, run->fragment, k);
+	if (run->to <= run->from || at > d->code_len || n > d->code_len - at)
+		return dep_fail(-EBADMSG, "fragment %u is damaged", run->fragment);
+	run->bytes = dep_desc_code(d) + at;
+	return 0;
+}
+
+/*
+ * A forged store can have other code with the same hash; only its own rows suffer.  The address as
+ * a seed is too little: stubs that push a number and jump to the same place differ by the same
+ * number in address and bytes.
+ */
+static u64 hash(const struct dep_path_run *run)
+{
+	const u64 both[] = { run->start, XXH3_64bits(run->bytes, run->next - run->start) };
+
+	return XXH3_64bits(both, sizeof(both));
+}
+
+/* The index of @run, which is behind @nsteps steps of its fragment. */
+static s64 add(struct dep_path_pass *p, const struct dep_walk *w, struct dep_path_run *run,
+	       u32 nsteps)
+{
+	int err = set_bytes(p, run, nsteps);
 	const struct dep_row_key key = {
-		.a = run->start, .b = w->moves->family[run->fragment],
+		.a = err ? 0 : hash(run),
+		.b = w->moves->family[run->fragment],
 		.c = (u32)(run->last - run->start) << 4 | run->branch,
 	};
 	bool added;
 	s64 i;
 
-	if (run->to <= run->from)
-		return dep_fail(-EBADMSG, "fragment %u is damaged", run->fragment);
+	if (err)
+		return err;
 	i = dep_path_index(p, &p->run_map, &key, &p->run, sizeof(*run), &added);
 	if (i >= 0 && added)
 		*dep_path_run_at(p, (u32)i) = *run;
@@ -61,7 +94,7 @@ s64 dep_path_step_run(struct dep_path_pass *p, const struct dep_walk *w, u32 fra
 {
 	const struct dep_branch_step *s = p->code->step + step;
 	u32 k = step - p->code->fragment[fragment].first_step;
-	const struct dep_path_run run = {
+	struct dep_path_run run = {
 		.start = begin_of(p->code, fragment, k), .last = s->pc, .next = s->next,
 		.target = s->target, .fragment = fragment, .from = k ? s[-1].insns : 0,
 		.to = s->insns, .branch = s->branch,
@@ -70,7 +103,7 @@ s64 dep_path_step_run(struct dep_path_pass *p, const struct dep_walk *w, u32 fra
 
 	if (p->run_of_step[step])
 		return p->run_of_step[step] - 1;
-	i = add(p, w, &run);
+	i = add(p, w, &run, k);
 	if (i >= 0)
 		p->run_of_step[step] = (u32)i + 1;
 	return i;
@@ -96,5 +129,5 @@ s64 dep_path_piece_run(struct dep_path_pass *p, const struct dep_walk *w, u32 fr
 		run.next = run.target = pc[run.to - run.from];
 	}
 	free(pc);
-	return err ? err : add(p, w, &run);
+	return err ? err : add(p, w, &run, nsteps);
 }

@@ -18,6 +18,13 @@ struct edge {
 	uint64_t from, to, count;
 };
 
+/* An instruction, in all versions of code with the same size and in all files mapped there. */
+struct insn {
+	uint64_t pc, count;
+	uint32_t process;
+	uint8_t size;
+};
+
 static struct edge *edges;
 static size_t nedges, room;
 static uint64_t *executed;
@@ -61,14 +68,14 @@ static void differ(const char *what, uint32_t process, uint64_t pc, uint64_t pat
 }
 
 /* Index of the first instruction of @process at @pc or behind it. */
-static size_t insn_at(const struct dep_insn_count **by_pc, size_t n, uint32_t process, uint64_t pc)
+static size_t insn_at(const struct insn *insn, size_t n, uint32_t process, uint64_t pc)
 {
 	size_t lo = 0, hi = n, mid;
 
 	while (lo < hi) {
 		mid = (lo + hi) / 2;
-		if (by_pc[mid]->process < process ||
-		    (by_pc[mid]->process == process && by_pc[mid]->pc < pc))
+		if (insn[mid].process < process ||
+		    (insn[mid].process == process && insn[mid].pc < pc))
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -78,34 +85,62 @@ static size_t insn_at(const struct dep_insn_count **by_pc, size_t n, uint32_t pr
 
 static int by_pc(const void *pa, const void *pb)
 {
-	const struct dep_insn_count *a = *(const struct dep_insn_count *const *)pa;
-	const struct dep_insn_count *b = *(const struct dep_insn_count *const *)pb;
+	const struct insn *a = pa, *b = pb;
 
 	if (a->process != b->process)
 		return a->process < b->process ? -1 : 1;
-	return a->pc < b->pc ? -1 : a->pc > b->pc;
+	if (a->pc != b->pc)
+		return a->pc < b->pc ? -1 : 1;
+	return a->size < b->size ? -1 : a->size > b->size;
 }
 
-/* Add a block to the instructions that it has: one behind the other from its first one on. */
-static void add_block(const struct dep_insn_count **insn, size_t n, uint32_t process,
+/* All instructions in order, each once. */
+static struct insn *make_insns(const struct dep_profile *p, size_t *n)
+{
+	struct insn *insn = checked(calloc(p->ninsns + 1, sizeof(*insn)));
+	size_t i;
+
+	for (i = 0; i < p->ninsns; i++)
+		insn[i] = (struct insn){ p->insn[i].pc, p->insn[i].count, p->insn[i].process,
+					 p->insn[i].size };
+	qsort(insn, p->ninsns, sizeof(*insn), by_pc);
+	for (i = 0, *n = 0; i < p->ninsns; i++) {
+		if (*n && !by_pc(insn + *n - 1, insn + i))
+			insn[*n - 1].count += insn[i].count;
+		else
+			insn[(*n)++] = insn[i];
+	}
+	return insn;
+}
+
+/*
+ * Add @count to @left instructions from @pc on, of which @last is the last one.  Instructions of
+ * several sizes can have been executed at an address: those that lead to @last are meant.
+ */
+static int add_insns(const struct insn *insn, size_t n, uint32_t process, uint64_t pc,
+		     uint32_t left, uint64_t last, uint64_t count)
+{
+	size_t i;
+
+	for (i = insn_at(insn, n, process, pc);
+	     i < n && insn[i].process == process && insn[i].pc == pc; i++) {
+		if (left > 1 ? !add_insns(insn, n, process, pc + insn[i].size, left - 1, last,
+					  count) : pc != last)
+			continue;
+		executed[i] += count;
+		return 1;
+	}
+	return 0;
+}
+
+static void add_block(const struct insn *insn, size_t n, uint32_t process,
 		      const struct dep_path_code *b, uint64_t count)
 {
-	size_t i = insn_at(insn, n, process, b->pc);
-	uint64_t pc = b->pc;
-	uint32_t found = 0;
-
-	for (; i < n && insn[i]->process == process && insn[i]->pc <= b->last; i++) {
-		if (insn[i]->pc != pc)
-			continue;	/* behind a prefix that a jump goes around */
-		executed[i] += count;
-		pc += insn[i]->size;
-		found++;
-	}
-	if (found != b->insns)
-		differ("instructions of a block", process, b->pc, b->insns, found);
+	if (b->insns && !add_insns(insn, n, process, b->pc, b->insns, b->last, count))
+		differ("instructions of a block", process, b->pc, b->insns, 0);
 }
 
-static void add_rows(const struct dep_path_profile *p, const struct dep_insn_count **insn, size_t n)
+static void add_rows(const struct dep_path_profile *p, const struct insn *insn, size_t n)
 {
 	struct dep_path_code *block = NULL;
 	const struct dep_path_row *r;
@@ -153,53 +188,81 @@ static const struct edge *find(uint32_t process, uint64_t from, uint64_t to)
 	return bsearch(&key, edges, nedges, sizeof(key), compare);
 }
 
+static int by_branch(const void *pa, const void *pb)
+{
+	const struct dep_edge_count *a = pa, *b = pb;
+
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->from != b->from)
+		return a->from < b->from ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return a->to < b->to ? -1 : a->to > b->to;
+}
+
+/* All edges of branches that paths have, each once, whatever the files mapped there. */
+static struct dep_edge_count *make_edges(const struct dep_profile *p, size_t *n)
+{
+	struct dep_edge_count *e = checked(calloc(p->nedges + 1, sizeof(*e)));
+	size_t i, all = 0;
+
+	for (i = 0; i < p->nedges; i++)
+		if (p->edge[i].kind == DEP_BRANCH_COND || p->edge[i].kind == DEP_BRANCH_JUMP ||
+		    p->edge[i].kind == DEP_BRANCH_JUMP_INDIRECT ||
+		    p->edge[i].kind == DEP_BRANCH_RETURN)
+			e[all++] = p->edge[i];
+	qsort(e, all, sizeof(*e), by_branch);
+	for (i = 0, *n = 0; i < all; i++) {
+		if (*n && !by_branch(e + *n - 1, e + i))
+			e[*n - 1].count += e[i].count;
+		else
+			e[(*n)++] = e[i];
+	}
+	return e;
+}
+
 static void check_edges(const struct dep_profile *p)
 {
+	size_t n, i, k;
+	struct dep_edge_count *all_edges = make_edges(p, &n);
 	const struct dep_edge_count *e;
 	const struct edge *path, *end;
-	uint64_t paths, all;
-	size_t i, k;
+	uint64_t paths, all, count;
 
-	for (i = 0; i < p->nedges; i = k) {
-		e = p->edge + i;
-		k = i + 1;
-		if (e->kind != DEP_BRANCH_COND && e->kind != DEP_BRANCH_JUMP &&
-		    e->kind != DEP_BRANCH_JUMP_INDIRECT && e->kind != DEP_BRANCH_RETURN)
-			continue;
+	for (i = 0; i < n; i = k) {
+		e = all_edges + i;
 		end = find(e->process, e->from, 0);
 		paths = end ? end->count : 0;
 		all = 0;
-		for (k = i; k < p->nedges && p->edge[k].process == e->process &&
-		     p->edge[k].image == e->image && p->edge[k].from == e->from &&
-		     p->edge[k].kind == e->kind; k++) {
-			path = find(e->process, e->from, p->edge[k].to);
-			paths += path ? path->count : 0;
-			all += p->edge[k].count;
-			if ((path ? path->count : 0) > p->edge[k].count ||
+		for (k = i; k < n && all_edges[k].process == e->process &&
+		     all_edges[k].from == e->from && all_edges[k].kind == e->kind; k++) {
+			path = find(e->process, e->from, all_edges[k].to);
+			count = path ? path->count : 0;
+			paths += count;
+			all += all_edges[k].count;
+			if (count > all_edges[k].count ||
 			    (!end && e->kind <= DEP_BRANCH_JUMP_INDIRECT &&
-			     (path ? path->count : 0) != p->edge[k].count))
-				differ("edge", e->process, e->from, path ? path->count : 0,
-				       p->edge[k].count);
+			     count != all_edges[k].count))
+				differ("edge", e->process, e->from, count, all_edges[k].count);
 		}
 		if (paths != all)
 			differ("branch", e->process, e->from, paths, all);
 	}
+	free(all_edges);
 }
 
 static void check(const struct dep_path_profile *paths, const struct dep_profile *p)
 {
-	const struct dep_insn_count **insn = checked(calloc(p->ninsns + 1, sizeof(*insn)));
-	size_t i;
+	size_t n, i;
+	struct insn *insn = make_insns(p, &n);
 
-	for (i = 0; i < p->ninsns; i++)
-		insn[i] = p->insn + i;
-	qsort(insn, p->ninsns, sizeof(*insn), by_pc);
-	executed = checked(calloc(p->ninsns + 1, sizeof(*executed)));
-	add_rows(paths, insn, p->ninsns);
-	for (i = 0; i < p->ninsns; i++)
-		if (executed[i] != insn[i]->count)
-			differ("instruction", insn[i]->process, insn[i]->pc, executed[i],
-			       insn[i]->count);
+	executed = checked(calloc(n + 1, sizeof(*executed)));
+	add_rows(paths, insn, n);
+	for (i = 0; i < n; i++)
+		if (executed[i] != insn[i].count)
+			differ("instruction", insn[i].process, insn[i].pc, executed[i],
+			       insn[i].count);
 	if (paths->insns != p->insns)
 		differ("instructions", 0, 0, paths->insns, p->insns);
 	add_up();

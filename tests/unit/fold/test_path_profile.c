@@ -5,13 +5,15 @@
 #include "dep/path_profile.h"
 #include "fold_store.h"
 
-enum { MAIN, MAIN_2, MAIN_3, F, G, G_2, G_3, G_4, RECURSIVE, PLAIN, PLAIN_2, PLAIN_3, FRAGMENTS };
+enum { MAIN, MAIN_2, MAIN_3, F, G, G_2, G_3, G_4, RECURSIVE, PLAIN, PLAIN_2, PLAIN_3, WRITES, OLD, NEW, SAME,
+       WRITES_2, FRAGMENTS };
 
 #define MAIN_PC		0x1000ull
 #define F_PC		0x2000ull
 #define G_PC		0x3000ull
 #define RECURSIVE_PC	0x4000ull
 #define PLAIN_PC	0x5000ull
+#define WRITES_PC	0x6000ull
 #define RSP		0x800000ull
 
 static const struct stream_code codes[FRAGMENTS] = {
@@ -32,6 +34,12 @@ static const struct stream_code codes[FRAGMENTS] = {
 	[PLAIN] = FOLD_CODE(PLAIN_PC, 0x90, 0x90, 0x74, 0x00),
 	[PLAIN_2] = FOLD_CODE(PLAIN_PC + 2, 0x74, 0x00),
 	[PLAIN_3] = FOLD_CODE(PLAIN_PC + 4, 0xc3),
+	/* nop; je; code of which there are two versions, and the old one again; je WRITES */
+	[WRITES] = FOLD_CODE(WRITES_PC, 0x90, 0x74, 0x00),
+	[OLD] = FOLD_CODE(WRITES_PC + 3, 0x90, 0x90, 0x74, 0x00),
+	[NEW] = FOLD_CODE(WRITES_PC + 3, 0x90, 0xf8, 0x74, 0x00),
+	[SAME] = FOLD_CODE(WRITES_PC + 3, 0x90, 0x90, 0x74, 0x00),
+	[WRITES_2] = FOLD_CODE(WRITES_PC + 7, 0x74, 0xf7),
 };
 
 /* Let the first exit of fragment @n be behind @ninsns instructions, and lead to @target. */
@@ -243,6 +251,49 @@ static void changes_at_beginnings(void **state)
 	fold_store_close(&f);
 }
 
+/* ---- rewritten code ---- */
+
+/* Each version has blocks and paths of its own; the same code in another fragment has not. */
+static void rewritten_code(void **state)
+{
+	static const u64 block[] = { WRITES_PC, WRITES_PC + 3, WRITES_PC + 7 };
+	struct dep_path_code code[3];
+	struct fold_chunk c = chunk(0);
+	struct dep_path_profile *p;
+	u64 count[2] = { 0 };
+	u32 i, k;
+	struct fold_store f;
+
+	(void)state;
+	fold_start(&c);
+	for (i = 0; i < 3; i++)
+		RUN(&c, WRITES, OLD, WRITES_2);
+	for (i = 0; i < 5; i++)
+		RUN(&c, WRITES, NEW, WRITES_2);
+	RUN(&c, WRITES, SAME, WRITES_2);
+	RUN(&c, WRITES, NEW, WRITES_2, WRITES);
+	fold_store_write(&f, &c, 1);
+	p = paths_of(&f, NULL);
+	assert_int_equal(p->function->blocks, 4);
+	/* The old path from the entry and from the head of the loop, the new one, the last one. */
+	assert_int_equal(p->nrows, 4);
+	for (i = 0; i < 4; i++) {
+		if (p->row[i].kind != DEP_PATH_ROW_WHOLE)
+			continue;
+		assert_int_equal(dep_path_profile_blocks(p, i, code, 3), 3);
+		for (k = 0; k < 3; k++)
+			assert_int_equal(code[k].pc, block[k]);
+		assert_true(!code[0].version && !code[2].version);
+		assert_in_range(code[1].version, 0, 1);
+		count[code[1].version] += p->row[i].count;
+	}
+	/* nop; nop is less than nop; clc. */
+	assert_int_equal(count[0], 4);
+	assert_int_equal(count[1], 6);
+	dep_path_profile_free(p);
+	fold_store_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +301,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(exits_without_branch, set_up, fold_tear_down),
 		cmocka_unit_test_setup_teardown(changes_at_ends, set_up, fold_tear_down),
 		cmocka_unit_test_setup_teardown(changes_at_beginnings, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(rewritten_code, set_up, fold_tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

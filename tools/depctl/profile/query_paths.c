@@ -83,6 +83,8 @@ static int put_path(struct query *q, const struct dep_path_profile *p, size_t i)
 			fprintf(f, "%s+%" PRIx64, k ? " " : "", block[k].pc - r->pc);
 		else
 			fprintf(f, "%s-%" PRIx64, k ? " " : "", r->pc - block[k].pc);
+		if (block[k].version)
+			fprintf(f, "#%u", block[k].version);
 	}
 	if (n < r->blocks)
 		fprintf(f, " ...");
