@@ -259,6 +259,9 @@ $(B)/tests/test_context_intervals: $(call unit_obj,test_context_intervals fold_s
 $(B)/tests/test_callers: $(call unit_obj,test_callers fold_store stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_path_profile: $(call unit_obj,test_path_profile fold_store stream stream_frag) \
 			    $(B)/libdep.a
+# The test counts the memory that the library has.
+$(B)/tests/test_path_profile: private LIBS += -Wl,--wrap=malloc -Wl,--wrap=calloc \
+	-Wl,--wrap=realloc -Wl,--wrap=aligned_alloc -Wl,--wrap=free
 paths_test = $(call unit_obj,test_$(1) graph_util) $(call part_obj,paths)
 $(B)/tests/test_paths: $(call paths_test,paths) | $(B)/paths_freestanding.o
 $(B)/tests/test_paths_chords: $(call paths_test,paths_chords)

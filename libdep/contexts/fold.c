@@ -297,7 +297,7 @@ static int take_exits(void *part, const u32 *exit, size_t n, uint64_t next_pc)
 		pc = goes_on(w, exit, i, n, next_pc, &next);
 		err = run_exit_general(w, exit[i++], 0, pc, next);
 	}
-	while (!err) {
+	while (!err && i < n) {
 		i = dep_hot_run(w, exit, i, n);
 		if (i == n)
 			break;

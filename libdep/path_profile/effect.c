@@ -96,7 +96,6 @@ int dep_path_effects(struct dep_path_pass *p, u32 i)
 			.at = *DEP_PATH_ROW(u32, p->chain, from->chain + from->blocks - 1),
 		};
 		err = follow_chain(p, f, &walk, dep_path_node_at(p, t->to), 0, &t->effect);
-		t->count = 0;
 	}
 	return err;
 }

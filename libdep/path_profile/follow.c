@@ -44,9 +44,13 @@ static int contexts_room(struct dep_path_pass *p, const struct dep_walk *w)
 	struct dep_follower *f = &p->follower;
 	size_t n = w->tree.room;
 	u32 *more;
+	int err;
 
 	if (w->ctx < f->contexts)
 		return 0;
+	err = dep_path_charge(p, (n - f->contexts) * sizeof(*more));
+	if (err)
+		return err;
 	more = realloc(f->begin, n * sizeof(*more));
 	if (!more)
 		return dep_fail(-ENOMEM, "paths");
@@ -61,8 +65,9 @@ static s64 begin_at_work(struct dep_path_pass *p, const struct dep_walk *w)
 {
 	s64 i;
 
-	if (contexts_room(p, w))
-		return -ENOMEM;
+	i = contexts_room(p, w);
+	if (i)
+		return i;
 	if (p->follower.begin[w->ctx])
 		return p->follower.begin[w->ctx];
 	i = find_function(p, w, w->ctx);
@@ -208,7 +213,7 @@ static bool is_tail(u8 branch)
 static int take_update(void *self, const struct dep_walk *w, struct dep_progress *progress)
 {
 	struct dep_path_pass *p = self;
-	s64 begin = begin_at_work(p, w);
+	s64 begin = p->err ? p->err : begin_at_work(p, w);
 	u32 function;
 	int err = 0;
 
@@ -223,6 +228,8 @@ static int take_update(void *self, const struct dep_walk *w, struct dep_progress
 	}
 	progress->stretch = (u32)begin;
 	progress->sum = 0;
+	/* The hot loop only stops.  The next call returns the error. */
+	p->err = err;
 	return err;
 }
 

@@ -9,6 +9,9 @@
 #include "pass.h"
 
 #define NUMBERS_MAX	(1u << 16)	/* paths of a function with a counter for each number */
+#define NUMBERS_PART	4		/* part of the memory for these */
+
+u32 dep_path_blocks_limit = DEP_PATH_VERTICES;
 
 /** struct edge - an edge; @pc: of its target */
 struct edge {
@@ -31,7 +34,8 @@ struct builder {
 	u64 *leader, *pc;	/* addresses at which blocks begin; instructions of a run */
 	struct block *block;
 	struct edge *edge;
-	size_t nleaders, nblocks, nedges, blocks_room, edges_room, longest;
+	size_t nleaders, nblocks, nedges, loops, blocks_room, edges_room, longest;
+	u64 charged;		/* bytes of the above, which are freed again */
 };
 
 static int compare_u64(const void *a, const void *b)
@@ -51,12 +55,22 @@ static const struct dep_path_run *run_of(const struct builder *b, u32 node)
 	return dep_path_run_at(b->p, dep_path_node_at(b->p, node)->run);
 }
 
+static int charge(struct builder *b, u64 bytes)
+{
+	int err = dep_path_charge(b->p, bytes);
+
+	if (!err)
+		b->charged += bytes;
+	return err;
+}
+
 /* A block begins where a run does, and where a thread was interrupted. */
 static int find_leaders(struct builder *b)
 {
 	const struct dep_path_run *r;
 	size_t n = 0, i;
 	u32 node;
+	int err;
 
 	for (node = b->f->first_node; node != DEP_PATH_NO;
 	     node = dep_path_node_at(b->p, node)->next) {
@@ -64,6 +78,9 @@ static int find_leaders(struct builder *b)
 		if (run_insns(run_of(b, node)) > b->longest)
 			b->longest = run_insns(run_of(b, node));
 	}
+	err = charge(b, (2 * n + 1) * sizeof(*b->leader) + (b->longest + 2) * sizeof(*b->pc));
+	if (err)
+		return err;
 	b->leader = calloc(2 * n + 1, sizeof(*b->leader));
 	b->pc = calloc(b->longest + 2, sizeof(*b->pc));
 	if (!b->leader || !b->pc)
@@ -103,17 +120,24 @@ static size_t next_block(const struct builder *b, const struct dep_path_run *r, 
 	return end;
 }
 
-static void *grown(void *row, size_t n, size_t *room, size_t bytes)
+/* Make room for row number @n, within the memory allowed; 0, -ENOMEM or -ENOSPC. */
+static int grow(struct builder *b, void *rowp, size_t n, size_t *room, size_t bytes)
 {
-	void *more;
+	void **row = rowp, *more;
+	size_t want = *room ? *room + *room / 2 : 64;
+	int err;
 
 	if (n < *room)
-		return row;
-	*room = *room ? 2 * *room : 64;
-	more = realloc(row, *room * bytes);
+		return 0;
+	err = charge(b, (want - *room) * bytes);
+	if (err)
+		return err;
+	more = realloc(*row, want * bytes);
 	if (!more)
-		dep_fail(-ENOMEM, "paths");
-	return more;
+		return dep_fail(-ENOMEM, "paths");
+	*row = more;
+	*room = want;
+	return 0;
 }
 
 /* Find the instructions of run @r, for next_block(). */
@@ -130,16 +154,13 @@ static int add_blocks(struct builder *b, u32 node)
 {
 	const struct dep_path_run *r = run_of(b, node);
 	size_t i = 0, n = run_insns(r);
-	void *more;
 	int err;
 
 	err = find_insns(b, r);
 	while (!err && i < n) {
-		more = grown(b->block, b->nblocks, &b->blocks_room, sizeof(*b->block));
-		if (!more)
-			return -ENOMEM;
-		b->block = more;
-		i = next_block(b, r, i, n, b->block + b->nblocks++);
+		err = grow(b, &b->block, b->nblocks, &b->blocks_room, sizeof(*b->block));
+		if (!err)
+			i = next_block(b, r, i, n, b->block + b->nblocks++);
 	}
 	return err;
 }
@@ -170,12 +191,11 @@ static int compare_blocks(const void *pa, const void *pb, void *entry)
 static int find_blocks(struct builder *b)
 {
 	size_t i, n = 0;
-	int err = 0;
 	u32 node;
+	int err = grow(b, &b->block, 0, &b->blocks_room, sizeof(*b->block));
 
-	b->block = grown(NULL, 0, &b->blocks_room, sizeof(*b->block));
-	if (!b->block)
-		return -ENOMEM;
+	if (err)
+		return err;
 	b->block[b->nblocks++] = (struct block){ .code = { .pc = b->f->pc, .last = b->f->pc } };
 	for (node = b->f->first_node; node != DEP_PATH_NO && !err;
 	     node = dep_path_node_at(b->p, node)->next)
@@ -210,11 +230,10 @@ static u32 find_block(const struct builder *b, const struct block *block)
 
 static int add_edge(struct builder *b, u32 from, u32 to, u8 kind, u64 weight)
 {
-	void *more = grown(b->edge, b->nedges, &b->edges_room, sizeof(*b->edge));
+	int err = grow(b, &b->edge, b->nedges, &b->edges_room, sizeof(*b->edge));
 
-	if (!more)
-		return -ENOMEM;
-	b->edge = more;
+	if (err)
+		return err;
 	b->edge[b->nedges++] = (struct edge){
 		.from = from, .to = to, .kind = kind, .weight = weight,
 		.pc = to == DEP_PATH_EXIT ? 0 : b->block[to].code.pc,
@@ -277,6 +296,7 @@ static int add_transition(struct builder *b, struct dep_path_transition *t)
 	else if (r->branch == DEP_BRANCH_JUMP_INDIRECT || r->branch == DEP_BRANCH_RETURN)
 		kind = DEP_PATH_INDIRECT;
 	t->loop = from == to;
+	b->loops += t->loop;
 	return add_edge(b, from, to, kind, t->count);
 }
 
@@ -381,7 +401,7 @@ static int fill(struct builder *b)
 {
 	const struct dep_path_options options = { .limit = DEP_PATH_LIMIT };
 	struct dep_path_graph *g = &b->f->graph;
-	int err = 0;
+	int err = b->nblocks > dep_path_blocks_limit ? -E2BIG : 0;
 	size_t i;
 
 	for (i = 0; i < b->nblocks && err >= 0; i++)
@@ -401,16 +421,27 @@ static int fill(struct builder *b)
 
 static void builder_free(struct builder *b)
 {
+	b->p->used -= b->charged;
 	free(b->leader);
 	free(b->pc);
 	free(b->block);
 	free(b->edge);
 }
 
-/* Bytes that the graph of a function takes, about. */
+/* Bytes that the graph of a function takes, about, and the rows of its loops. */
 static u64 graph_bytes(const struct builder *b)
 {
-	return b->nblocks * 128ull + b->nedges * 96ull;
+	return b->nblocks * 128ull + b->nedges * 96ull + b->loops * sizeof(struct dep_path_row);
+}
+
+/* The second pass counts anew, also where no paths are numbered. */
+static void forget_counts(const struct builder *b)
+{
+	u32 i;
+
+	for (i = b->f->first_transition; i != DEP_PATH_NO;
+	     i = dep_path_transition_at(b->p, i)->next)
+		dep_path_transition_at(b->p, i)->count = 0;
 }
 
 static int make_graph(struct dep_path_pass *p, u32 i)
@@ -424,12 +455,12 @@ static int make_graph(struct dep_path_pass *p, u32 i)
 		err = find_blocks(&b);
 	if (!err)
 		err = find_edges(&b);
-	if (!err && graph_bytes(&b) > p->limit - p->used)
-		err = dep_fail(-ENOSPC, "paths: they do not fit in the memory allowed");
+	if (!err)
+		err = dep_path_charge(p, graph_bytes(&b));
 	if (err)
 		goto out;
-	p->used += graph_bytes(&b);
 	err = fill(&b);
+	forget_counts(&b);
 	if (err == -E2BIG)
 		err = 0;	/* its paths are not counted */
 	else if (err)
@@ -443,30 +474,35 @@ out:
 	return err;
 }
 
-/* Functions with few paths count them by number, as far as the memory allows. */
-static int add_counters(struct dep_path_pass *p, u32 i)
+/* Functions with few paths count them by number; @budget: bytes that are left for that. */
+static int add_counters(struct dep_path_pass *p, struct dep_path_fn *f, u64 *budget)
 {
-	struct dep_path_fn *f = dep_path_fn_at(p, i);
 	u64 bytes = f->paths.total * sizeof(*f->count);
+	int err;
 
-	if (!f->numbered || f->paths.total > NUMBERS_MAX || bytes > (p->limit - p->used) / 2)
+	if (!f->numbered || f->paths.total > NUMBERS_MAX || bytes > *budget)
 		return 0;
+	err = dep_path_charge(p, bytes);
+	if (err)
+		return err;
 	f->count = calloc(f->paths.total, sizeof(*f->count));
 	if (!f->count)
 		return dep_fail(-ENOMEM, "paths");
-	p->used += bytes;
+	*budget -= bytes;
 	return 0;
 }
 
 int dep_path_graphs(struct dep_path_pass *p)
 {
+	u64 budget;
 	int err = 0;
 	u32 i;
 
 	for (i = 0; i < p->function.n && !err; i++)
 		err = make_graph(p, i);
+	budget = (p->limit - p->used) / NUMBERS_PART;
 	for (i = 0; i < p->function.n && !err; i++)
-		err = add_counters(p, i);
+		err = add_counters(p, dep_path_fn_at(p, i), &budget);
 	for (i = 1; i < p->stretch.n && !err; i++)
 		dep_path_stretch_effect(p, i);
 	return err;

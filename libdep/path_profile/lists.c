@@ -28,20 +28,46 @@ static void *enlarge(const struct dep_path_list *list, size_t room, size_t row_b
 	return more;
 }
 
+static int too_little(void)
+{
+	return dep_fail(-ENOSPC, "paths: they do not fit in the memory allowed");
+}
+
+int dep_path_charge(struct dep_path_pass *p, u64 bytes)
+{
+	if (bytes > p->limit - p->used)
+		return too_little();
+	p->used += bytes;
+	return 0;
+}
+
+/* Bytes of each row of @list, with what is made of it in other places. */
+static size_t bytes_of(const struct dep_path_pass *p, const struct dep_path_list *list,
+		       size_t row_bytes)
+{
+	if (list == &p->chain || list == &p->middle || list == &p->hot || list == &p->passed)
+		return row_bytes;	/* no hash table */
+	if (list == &p->counter)
+		row_bytes += sizeof(struct dep_path_row);
+	if (list == &p->function)
+		row_bytes += sizeof(struct dep_path_function);
+	return row_bytes + SLOT_BYTES;
+}
+
 s64 dep_path_add(struct dep_path_pass *p, struct dep_path_list *list, size_t row_bytes)
 {
 	size_t room = list->room ? list->room + list->room / 2 : 64;
 	void *more;
+	int err;
 
 	if (list->n == list->room) {
-		u64 bytes = (room - list->room) * (row_bytes + SLOT_BYTES);
-
-		if (bytes > p->limit - p->used || room >= DEP_PATH_NO)
-			return dep_fail(-ENOSPC, "paths: they do not fit in the memory allowed");
+		err = room >= DEP_PATH_NO ? too_little() :
+		      dep_path_charge(p, (room - list->room) * bytes_of(p, list, row_bytes));
+		if (err)
+			return err;
 		more = enlarge(list, room, row_bytes);
 		if (!more)
 			return dep_fail(-ENOMEM, "paths");
-		p->used += bytes;
 		list->row = more;
 		list->room = room;
 	}

@@ -126,7 +126,7 @@ struct dep_path_list {
 struct dep_path_pass {
 	struct dep_store *store;
 	const struct dep_fragments *code;
-	u64 limit, used;	/* bytes of lists and maps */
+	u64 limit, used;	/* bytes of lists, maps, graphs and rows */
 	bool counts;		/* the second pass */
 	int err;		/* of a callback that returns nothing */
 	u64 not_counted;
@@ -193,6 +193,9 @@ int dep_path_changed(void);
 
 /* ---- lists.c ---- */
 
+/** dep_path_charge() - count @bytes as used; 0, or -ENOSPC if they are more than allowed */
+int dep_path_charge(struct dep_path_pass *p, u64 bytes);
+
 /** dep_path_add() - append a row of zeros; its index, or -ENOMEM, -ENOSPC */
 s64 dep_path_add(struct dep_path_pass *p, struct dep_path_list *list, size_t row_bytes);
 
@@ -250,6 +253,9 @@ int dep_path_count(struct dep_path_pass *p, u32 function, u32 block, u64 number,
 int dep_path_settle(struct dep_path_pass *p);
 
 /* ---- graph.c ---- */
+
+/* Paths of functions with more blocks are not counted; a variable for tests. */
+extern u32 dep_path_blocks_limit;
 
 /** dep_path_graphs() - make the graph of each function and number its paths; 0 or an error */
 int dep_path_graphs(struct dep_path_pass *p);

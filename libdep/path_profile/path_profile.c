@@ -20,6 +20,7 @@ static int pass(struct dep_path_pass *p, const struct dep_contexts_options *o, b
 	p->counts = counts;
 	free(p->follower.begin);
 	p->follower.begin = NULL;
+	p->used -= p->follower.contexts * sizeof(*p->follower.begin);
 	p->follower.contexts = 0;
 	err = dep_contexts_follow(p->store, p->code, o, &p->follower, &loss, &not_counted);
 	if (counts) {
@@ -39,14 +40,20 @@ static int run(struct dep_path_pass *p, const struct dep_path_profile_options *o
 		.fold = options->fold, .symbols = options->symbols, .counts = options->counts,
 		.memory = memory / STACKS_PART,
 	};
+	u64 steps = p->code->nsteps + 1ull;
 	int err;
 
 	p->limit = memory - memory / STACKS_PART;
-	p->run_of_step = calloc(p->code->nsteps + 1ull, sizeof(*p->run_of_step));
-	/* Number 0 is no stretch. */
-	if (!p->run_of_step || dep_path_add(p, &p->stretch, sizeof(struct dep_path_stretch)) < 0 ||
-	    dep_path_add(p, &p->hot, sizeof(struct dep_stretch)) < 0)
+	err = dep_path_charge(p, steps * sizeof(*p->run_of_step));
+	if (err)
+		return err;
+	p->run_of_step = calloc(steps, sizeof(*p->run_of_step));
+	if (!p->run_of_step)
 		return dep_fail(-ENOMEM, "paths");
+	/* Number 0 is no stretch. */
+	if (dep_path_add(p, &p->stretch, sizeof(struct dep_path_stretch)) < 0 ||
+	    dep_path_add(p, &p->hot, sizeof(struct dep_stretch)) < 0)
+		return dep_fail(-ENOSPC, "paths: they do not fit in the memory allowed");
 	dep_path_follower(p);
 	err = pass(p, &o, false, out);
 	if (!err)

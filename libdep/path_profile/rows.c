@@ -113,10 +113,21 @@ static struct dep_path_function *functions(const struct dep_path_pass *p)
 	return all;
 }
 
+/* Number of transitions over an edge from a block to itself. */
+static size_t loops(const struct dep_path_pass *p)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < p->transition.n; i++)
+		n += dep_path_transition_at(p, (u32)i)->loop;
+	return n;
+}
+
+/* Memory for the rows was counted with the counters, and with the graphs. */
 int dep_path_rows(struct dep_path_pass *p, struct dep_path_profile *out)
 {
 	struct dep_path_function *all = functions(p);
-	struct dep_path_row *row = calloc(p->counter.n + p->transition.n + 1, sizeof(*row));
+	struct dep_path_row *row = calloc(p->counter.n + loops(p) + 1, sizeof(*row));
 	const struct dep_path_transition *t;
 	size_t i, n = 0;
 	int err = 0;

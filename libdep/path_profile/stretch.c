@@ -152,10 +152,12 @@ static bool leads_to(const struct dep_path_pass *p, const struct dep_path_stretc
 
 static s64 add_stretch(struct dep_path_pass *p, const struct dep_path_stretch *s)
 {
-	s64 i = dep_path_add(p, &p->stretch, sizeof(*s));
+	s64 i = dep_path_add(p, &p->hot, sizeof(struct dep_stretch));
 
-	if (i < 0 || dep_path_add(p, &p->hot, sizeof(struct dep_stretch)) < 0)
-		return i < 0 ? i : -ENOMEM;
+	if (i >= 0)
+		i = dep_path_add(p, &p->stretch, sizeof(*s));
+	if (i < 0)
+		return i;
 	*dep_path_stretch_at(p, (u32)i) = *s;
 	p->follower.stretch = p->hot.row;
 	return i;

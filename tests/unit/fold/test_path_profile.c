@@ -1,12 +1,74 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Path profiles of stores that are written word by word: losses, limits and odd code. */
 #include <errno.h>
+#include <malloc.h>
 
 #include "dep/path_profile.h"
 #include "fold_store.h"
 
+/* Of libdep/path_profile/pass.h, which cannot be included with libdep/fold/walk.h. */
+extern u32 dep_path_blocks_limit;
+
+/* ---- memory: the linker leads all calls of the library here ---- */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void __real_free(void *p);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+void __wrap_free(void *p);
+
+/* Bytes now, and most since peak was set. */
+static size_t allocated, peak;
+
+static void *add_memory(void *p)
+{
+	allocated += malloc_usable_size(p);
+	if (allocated > peak)
+		peak = allocated;
+	return p;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return add_memory(__real_malloc(size));
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+	return add_memory(__real_aligned_alloc(alignment, size));
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return add_memory(__real_calloc(n, size));
+}
+
+/* The old and the new memory exist at the same time. */
+void *__wrap_realloc(void *p, size_t size)
+{
+	size_t old = malloc_usable_size(p);
+	void *more = add_memory(__real_realloc(p, size));
+
+	if (more)
+		allocated -= old;
+	return more;
+}
+
+void __wrap_free(void *p)
+{
+	allocated -= malloc_usable_size(p);
+	__real_free(p);
+}
+
+/* ---- code ---- */
+
 enum { MAIN, MAIN_2, MAIN_3, F, G, G_2, G_3, G_4, RECURSIVE, PLAIN, PLAIN_2, PLAIN_3, WRITES, OLD, NEW, SAME,
-       WRITES_2, FRAGMENTS };
+       WRITES_2, LOOP, LOOP_2, FRAGMENTS };
 
 #define MAIN_PC		0x1000ull
 #define F_PC		0x2000ull
@@ -14,6 +76,8 @@ enum { MAIN, MAIN_2, MAIN_3, F, G, G_2, G_3, G_4, RECURSIVE, PLAIN, PLAIN_2, PLA
 #define RECURSIVE_PC	0x4000ull
 #define PLAIN_PC	0x5000ull
 #define WRITES_PC	0x6000ull
+#define LOOP_PC		0x7000ull
+#define MANY_PC		0x100000ull
 #define RSP		0x800000ull
 
 static const struct stream_code codes[FRAGMENTS] = {
@@ -40,6 +104,9 @@ static const struct stream_code codes[FRAGMENTS] = {
 	[NEW] = FOLD_CODE(WRITES_PC + 3, 0x90, 0xf8, 0x74, 0x00),
 	[SAME] = FOLD_CODE(WRITES_PC + 3, 0x90, 0x90, 0x74, 0x00),
 	[WRITES_2] = FOLD_CODE(WRITES_PC + 7, 0x74, 0xf7),
+	/* nop; je LOOP; ret */
+	[LOOP] = FOLD_CODE(LOOP_PC, 0x90, 0x74, 0xfd),
+	[LOOP_2] = FOLD_CODE(LOOP_PC + 3, 0xc3),
 };
 
 /* Let the first exit of fragment @n be behind @ninsns instructions, and lead to @target. */
@@ -294,6 +361,101 @@ static void rewritten_code(void **state)
 	fold_store_close(&f);
 }
 
+/* ---- memory ---- */
+
+/* A block that goes back to itself counts once, also if the paths are not counted. */
+static void loops_of_one_block(void **state)
+{
+	struct fold_chunk c = chunk(0);
+	struct dep_path_profile *p;
+	struct fold_store f;
+	u32 limit, i;
+
+	(void)state;
+	fold_start(&c);
+	for (i = 0; i < 6; i++)
+		fold_run(&c, LOOP);
+	fold_run(&c, LOOP_2);
+	fold_store_write(&f, &c, 1);
+	p = paths_of(&f, NULL);
+	assert_int_equal(COUNT(p, LOOP, LOOP_PC), 5);
+	assert_int_equal(p->insns, 13);
+	assert_int_equal(p->not_counted, 0);
+	dep_path_profile_free(p);
+	limit = dep_path_blocks_limit;
+	dep_path_blocks_limit = 1;
+	p = paths_of(&f, NULL);
+	dep_path_blocks_limit = limit;
+	assert_int_equal(COUNT(p, LOOP, LOOP_PC), 5);
+	assert_int_equal(p->nrows, 1);
+	assert_int_equal(p->not_counted, 1);
+	dep_path_profile_free(p);
+	fold_store_close(&f);
+}
+
+#define MANY	1024u
+
+/* Fragments of 254 instructions that begin at one address after the other, and have no branch. */
+static int set_up_many(void **state)
+{
+	static u8 nops[254];
+	struct stream_code code = { .bytes = nops, .len = sizeof(nops), .entry_mask = 0xffff };
+	u32 i;
+
+	(void)state;
+	memset(nops, 0x90, sizeof(nops));
+	fold_set_up(&code, 0);
+	for (i = 0; i < MANY; i++) {
+		code.pc = MANY_PC + i;
+		stream_fragment(&fold_stream, &code);
+	}
+	return 0;
+}
+
+/* They are divided into 254 blocks each.  All limits of memory are kept, whatever comes out. */
+static void blocks_that_do_not_fit(void **state)
+{
+	struct dep_path_profile_options o = { .fold.jobs = 1 };
+	size_t before, least = SIZE_MAX, whole = 0;
+	struct dep_path_profile *p;
+	struct fold_store f;
+	struct fold_chunk c;
+	u32 i, k;
+	int err;
+
+	(void)state;
+	fold_store_begin(&f, fold_stream.desc, fold_stream.desc_size);
+	for (i = 0; i < 4; i++) {
+		c = chunk(i);
+		if (!i)
+			fold_start(&c);
+		for (k = 0; k < MANY / 4; k++)
+			fold_run(&c, i * MANY / 4 + k);
+		fold_store_segment(&f, 1, &c);
+	}
+	fold_store_open(&f);
+	for (o.memory = 1 << 16; o.memory <= 1 << 26; o.memory += o.memory / 2) {
+		before = peak = allocated;
+		err = dep_path_profile_make(f.s, f.code, &o, &p);
+		/* What a pass needs, whatever it is for, is the same for all limits. */
+		if (peak - before < least)
+			least = peak - before;
+		assert_in_range(peak - before, 0, least + o.memory);
+		if (err) {
+			assert_int_equal(err, -ENOSPC);
+			assert_non_null(strstr(dep_error(), "do not fit in the memory allowed"));
+			assert_int_equal(whole, 0);
+			assert_int_equal(allocated, before);
+			continue;
+		}
+		whole++;
+		assert_int_equal(p->insns, MANY * 254);
+		dep_path_profile_free(p);
+	}
+	assert_true(whole > 0);
+	fold_store_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +464,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(changes_at_ends, set_up, fold_tear_down),
 		cmocka_unit_test_setup_teardown(changes_at_beginnings, set_up, fold_tear_down),
 		cmocka_unit_test_setup_teardown(rewritten_code, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(loops_of_one_block, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(blocks_that_do_not_fit, set_up_many,
+						fold_tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
