@@ -55,11 +55,15 @@ struct dep_path_row {
 /**
  * struct dep_path_code - a basic block
  * @last: address of its last instruction
+ * @bytes: its instructions, @size bytes, as long as the store is open
  * @version: of rewritten code: each code that was executed at these addresses has a number, from 0
+ * @branch: enum dep_branch of its last instruction; NONE: it goes on behind
  */
 struct dep_path_code {
 	uint64_t pc, last;
-	uint32_t insns, version;
+	const uint8_t *bytes;
+	uint32_t insns, version, size;
+	uint8_t branch, pad[3];
 };
 
 /**

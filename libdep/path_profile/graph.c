@@ -20,19 +20,12 @@ struct edge {
 	u8 kind;		/* enum dep_path_kind */
 };
 
-/** struct block - a block; @bytes: its instructions, which tell versions of rewritten code apart */
-struct block {
-	struct dep_path_code code;
-	const u8 *bytes;
-	u32 nbytes;
-};
-
 /** struct builder - the parts of a graph */
 struct builder {
 	struct dep_path_pass *p;
 	struct dep_path_fn *f;
 	u64 *leader, *pc;	/* addresses at which blocks begin; instructions of a run */
-	struct block *block;
+	struct dep_path_code *block;
 	struct edge *edge;
 	size_t nleaders, nblocks, nedges, loops, blocks_room, edges_room, longest;
 	u64 charged;		/* bytes of the above, which are freed again */
@@ -107,15 +100,16 @@ static bool is_leader(const struct builder *b, u64 pc)
 
 /* The next block of run @r, whose instructions are b->pc; @i: its first one. */
 static size_t next_block(const struct builder *b, const struct dep_path_run *r, size_t i, size_t n,
-			 struct block *out)
+			 struct dep_path_code *out)
 {
 	size_t end = i + 1;
 
 	while (end < n && !is_leader(b, b->pc[end]))
 		end++;
-	*out = (struct block){
-		.code = { .pc = b->pc[i], .last = b->pc[end - 1], .insns = (u32)(end - i) },
-		.bytes = r->bytes + (b->pc[i] - r->start), .nbytes = (u32)(b->pc[end] - b->pc[i]),
+	*out = (struct dep_path_code){
+		.pc = b->pc[i], .last = b->pc[end - 1], .insns = (u32)(end - i),
+		.bytes = r->bytes + (b->pc[i] - r->start), .size = (u32)(b->pc[end] - b->pc[i]),
+		.branch = end == n ? r->branch : DEP_BRANCH_NONE,
 	};
 	return end;
 }
@@ -165,25 +159,27 @@ static int add_blocks(struct builder *b, u32 node)
 	return err;
 }
 
-static int compare_codes(const struct block *a, const struct block *b)
+static int compare_codes(const void *pa, const void *pb)
 {
-	if (a->code.pc != b->code.pc)
-		return a->code.pc < b->code.pc ? -1 : 1;
-	if (a->code.last != b->code.last)
-		return a->code.last < b->code.last ? -1 : 1;
-	if (a->nbytes != b->nbytes)
-		return a->nbytes < b->nbytes ? -1 : 1;
-	return a->nbytes ? memcmp(a->bytes, b->bytes, a->nbytes) : 0;
+	const struct dep_path_code *a = pa, *b = pb;
+
+	if (a->pc != b->pc)
+		return a->pc < b->pc ? -1 : 1;
+	if (a->last != b->last)
+		return a->last < b->last ? -1 : 1;
+	if (a->size != b->size)
+		return a->size < b->size ? -1 : 1;
+	return a->size ? memcmp(a->bytes, b->bytes, a->size) : 0;
 }
 
 /* The function's entry comes first, then the others by address. */
 static int compare_blocks(const void *pa, const void *pb, void *entry)
 {
-	const struct block *a = pa, *b = pb;
+	const struct dep_path_code *a = pa, *b = pb;
 	u64 pc = *(const u64 *)entry;
 
-	if ((a->code.pc == pc) != (b->code.pc == pc))
-		return a->code.pc == pc ? -1 : 1;
+	if ((a->pc == pc) != (b->pc == pc))
+		return a->pc == pc ? -1 : 1;
 	return compare_codes(a, b);
 }
 
@@ -196,14 +192,14 @@ static int find_blocks(struct builder *b)
 
 	if (err)
 		return err;
-	b->block[b->nblocks++] = (struct block){ .code = { .pc = b->f->pc, .last = b->f->pc } };
+	b->block[b->nblocks++] = (struct dep_path_code){ .pc = b->f->pc, .last = b->f->pc };
 	for (node = b->f->first_node; node != DEP_PATH_NO && !err;
 	     node = dep_path_node_at(b->p, node)->next)
 		err = add_blocks(b, node);
 	if (err)
 		return err;
 	qsort_r(b->block + 1, b->nblocks - 1, sizeof(*b->block), compare_blocks, &b->f->pc);
-	n = b->nblocks > 1 && b->block[1].code.pc == b->f->pc ? 0 : 1;
+	n = b->nblocks > 1 && b->block[1].pc == b->f->pc ? 0 : 1;
 	for (i = 1; i < b->nblocks; i++)
 		if (!n || compare_codes(b->block + n - 1, b->block + i))
 			b->block[n++] = b->block[i];
@@ -211,7 +207,7 @@ static int find_blocks(struct builder *b)
 	return 0;
 }
 
-static u32 find_block(const struct builder *b, const struct block *block)
+static u32 find_block(const struct builder *b, const struct dep_path_code *block)
 {
 	size_t lo = 0, hi = b->nblocks, mid;
 	u64 pc = b->f->pc;
@@ -236,7 +232,7 @@ static int add_edge(struct builder *b, u32 from, u32 to, u8 kind, u64 weight)
 		return err;
 	b->edge[b->nedges++] = (struct edge){
 		.from = from, .to = to, .kind = kind, .weight = weight,
-		.pc = to == DEP_PATH_EXIT ? 0 : b->block[to].code.pc,
+		.pc = to == DEP_PATH_EXIT ? 0 : b->block[to].pc,
 	};
 	return 0;
 }
@@ -247,7 +243,7 @@ static int add_chain(struct builder *b, u32 node)
 	struct dep_path_node *nd = dep_path_node_at(b->p, node);
 	const struct dep_path_run *r = run_of(b, node);
 	size_t i = 0, n = run_insns(r);
-	struct block block;
+	struct dep_path_code block;
 	u32 at, before = DEP_PATH_NO;
 	s64 place;
 	int err;
@@ -380,21 +376,24 @@ static int add_starts(struct builder *b)
 	return err;
 }
 
-/* The blocks for the result.  Those of the same addresses stand together. */
-static int give_blocks(struct builder *b)
+/* Blocks of the same addresses stand together. */
+static void number_versions(struct builder *b)
 {
-	struct dep_path_code *code = calloc(b->nblocks + 1, sizeof(*code));
+	struct dep_path_code *code = b->block;
 	size_t i;
 
-	if (!code)
-		return -ENOMEM;
-	for (i = 0; i < b->nblocks; i++) {
-		code[i] = b->block[i].code;
-		if (i && code[i - 1].pc == code[i].pc && code[i - 1].last == code[i].last)
+	for (i = 1; i < b->nblocks; i++)
+		if (code[i - 1].pc == code[i].pc && code[i - 1].last == code[i].last)
 			code[i].version = code[i - 1].version + 1;
-	}
-	b->f->block = code;
-	return 0;
+}
+
+/* The blocks remain, without the room for those that were united. */
+static void give_blocks(struct builder *b)
+{
+	struct dep_path_code *less = realloc(b->block, b->nblocks * sizeof(*less));
+
+	b->f->block = less ? less : b->block;
+	b->block = NULL;
 }
 
 static int fill(struct builder *b)
@@ -405,7 +404,7 @@ static int fill(struct builder *b)
 	size_t i;
 
 	for (i = 0; i < b->nblocks && err >= 0; i++)
-		err = dep_path_graph_vertex(g, b->block[i].code.insns);
+		err = dep_path_graph_vertex(g, b->block[i].insns);
 	for (i = 0; i < b->nedges && err >= 0; i++)
 		err = dep_path_graph_edge(g, b->edge[i].from, b->edge[i].to, b->edge[i].kind,
 					  b->edge[i].weight);
@@ -465,8 +464,8 @@ static int make_graph(struct dep_path_pass *p, u32 i)
 		err = 0;	/* its paths are not counted */
 	else if (err)
 		err = dep_fail(err, "paths of the function at %#llx", (unsigned long long)b.f->pc);
-	if (!err && give_blocks(&b))
-		err = dep_fail(-ENOMEM, "paths");
+	number_versions(&b);
+	give_blocks(&b);
 	if (!err && b.f->numbered)
 		err = dep_path_effects(p, i);
 out:
