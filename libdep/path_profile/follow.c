@@ -295,24 +295,35 @@ static void take_end(void *self, const struct dep_progress *progress)
 		p->err = err;
 }
 
+static struct dep_path_recent *recent(const struct dep_path_pass *p, u32 stretch, u32 exit)
+{
+	u32 h = stretch * 0x9e3779b1u ^ exit * 0x85ebca6bu;
+
+	return p->recent + ((h ^ h >> 15) & (DEP_PATH_RECENT - 1));
+}
+
 /* For the hot loop: what leads on, and need not be looked at. */
 static u32 take_next(void *self, const struct dep_walk *w, u32 stretch, u32 exit)
 {
 	struct dep_path_pass *p = self;
 	const struct dep_path_executed what = { .exit = exit };
+	struct dep_path_recent *r = recent(p, stretch, exit);
 	struct dep_stretch *s;
 	s64 i;
 
-	if (p->err || !p->code->exit[exit].insns)
-		return 0;
-	i = dep_path_stretch_next(p, w, stretch, &what);
-	if (i <= 0)
-		return 0;
+	if (!r->to || r->from != stretch || r->exit != exit) {
+		if (p->err || !p->code->exit[exit].insns)
+			return 0;
+		i = dep_path_stretch_next(p, w, stretch, &what);
+		if (i <= 0)
+			return 0;
+		*r = (struct dep_path_recent){ .from = stretch, .exit = exit, .to = (u32)i };
+	}
 	s = dep_path_hot_at(p, stretch);
 	s->next[1] = s->next[0];
 	s->next[0].exit = exit;
-	s->next[0].stretch = (u32)i;
-	return (u32)i;
+	s->next[0].stretch = r->to;
+	return r->to;
 }
 
 void dep_path_follower(struct dep_path_pass *p)

@@ -124,5 +124,6 @@ void dep_path_pass_free(struct dep_path_pass *p)
 		dep_row_free(map[i]);
 	free(p->run_of_step);
 	free(p->follower.begin);
+	free(p->recent);
 	free(p);
 }

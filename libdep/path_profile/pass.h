@@ -117,6 +117,13 @@ struct dep_path_stretch {
 	u32 function, from, node, first, passed, n, counter;
 };
 
+#define DEP_PATH_RECENT		16384u	/* power of 2 */
+
+/** struct dep_path_recent - the stretch behind @from at @exit is @to; 0: the place is free */
+struct dep_path_recent {
+	u32 from, exit, to;
+};
+
 /** struct dep_path_list - an array that grows */
 struct dep_path_list {
 	void *row;
@@ -132,6 +139,7 @@ struct dep_path_pass {
 	u64 not_counted;
 	u64 ignored;		/* what the first pass counts */
 	struct dep_follower follower;
+	struct dep_path_recent *recent;	/* DEP_PATH_RECENT; a hash table without chains */
 
 	u32 *run_of_step;	/* 1 + index, by index of the step; 0: not known yet */
 

@@ -48,7 +48,8 @@ static int run(struct dep_path_pass *p, const struct dep_path_profile_options *o
 	if (err)
 		return err;
 	p->run_of_step = calloc(steps, sizeof(*p->run_of_step));
-	if (!p->run_of_step)
+	p->recent = calloc(DEP_PATH_RECENT, sizeof(*p->recent));
+	if (!p->run_of_step || !p->recent)
 		return dep_fail(-ENOMEM, "paths");
 	/* Number 0 is no stretch. */
 	if (dep_path_add(p, &p->stretch, sizeof(struct dep_path_stretch)) < 0 ||
