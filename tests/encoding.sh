@@ -47,6 +47,52 @@ checked() {
 for case in jumps signals siglongjmps coroutines children assembly ring; do
 	verified "$case" 1 0 "$build/programs/stacks" ranges "$case"
 done
+# Threads go on from the calls that created them, also those that threads create, and a child of
+# fork from its parent's.
+cat >creators.c <<'END'
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int work(int n) { return n ? work(n - 1) + 1 : 0; }
+
+static void *leaf(void *arg)
+{
+	if (!fork())
+		_exit(work(9) != 9);
+	wait(NULL);
+	return work(7) ? arg : NULL;
+}
+
+static void create(void *(*f)(void *), int depth)
+{
+	pthread_t t;
+
+	if (depth)
+		create(f, depth - 1);
+	else if (!pthread_create(&t, NULL, f, NULL))
+		pthread_join(t, NULL);
+}
+
+static void *middle(void *arg)
+{
+	create(leaf, 3);
+	return arg;
+}
+
+int main(void)
+{
+	create(middle, 2);
+	create(middle, 5);
+	return 0;
+}
+END
+if "${CC:-gcc}" -O0 -pthread -o creators creators.c; then
+	verified creators 1 0 ./creators
+	is "contexts of two threads, two of theirs, and two forks go on" "$(field created json)" 6
+else
+	fail "threads and forks"
+fi
 # Its stack has 100,000 frames.
 verified recursion 2000 1 "$build/programs/stacks" ranges recursion
 verified throw 1 1 "$build/programs/stacks_throw"

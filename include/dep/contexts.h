@@ -243,6 +243,8 @@ struct dep_context_check_options {
  * @not_compared: the others: the context is that of a stack which has just begun, or the frames'
  *	contexts did not fit the memory allowed
  * @stacks: stacks that were encoded, each with a state of its own
+ * @created: of these, stacks that go on in the context of the call that created their thread or
+ *	process
  * @unknown_callers: of these, stacks whose first function has callers that were not recorded
  * @unknown_returns: as in struct dep_contexts
  * @nodes, @edges: functions, and call sites with one of their callees
@@ -261,7 +263,7 @@ struct dep_context_check_options {
  */
 struct dep_context_check {
 	uint64_t calls, checked, late, mismatches, compared, not_compared;
-	uint64_t stacks, unknown_callers, unknown_returns;
+	uint64_t stacks, created, unknown_callers, unknown_returns;
 	uint64_t nodes, edges, max_id, encodings;
 	uint64_t pushes, fresh, recursive, saves, loops, depth, compressed;
 	uint64_t indirect_sites, wide_sites;

@@ -53,6 +53,8 @@ static int run(struct check *c)
 	c->err = c->err ? c->err : err ? err : -ECANCELED;
 	check_late(c, UINT32_MAX);
 	dep_contexts_end(w);
+	check_origin_put(c, c->origin);
+	c->origin = NULL;
 	return err;
 }
 
@@ -83,6 +85,7 @@ int dep_contexts_check(struct dep_store *store, const struct dep_fragments *code
 	err = run(c);
 	dep_cc_encoder_free(&c->encoder);
 	dep_cc_chain_free(&c->chain);
+	free(c->pins);
 	free(c);
 	free(w);
 	return err;

@@ -50,9 +50,29 @@ struct check_level {
 	bool split;
 };
 
-/** struct check_stack - the plain stack, outermost first, and the encoder's */
+/**
+ * struct check_origin - where a thread or process was created
+ * @record: the context there; it has the contexts of its creators, too
+ * @parent: where the creator was created itself; NULL: not known
+ * @function: the plain stack, outermost first
+ */
+struct check_origin {
+	u32 refs;
+	struct dep_cc_origin *record;
+	struct check_origin *parent;
+	struct check_function *function;
+	size_t n;
+};
+
+/**
+ * struct check_stack - the plain stack, outermost first, and the encoder's
+ * @origin: of the thread or process whose first function the stack has; NULL: not known
+ * @encodings: when @origin was decoded last
+ */
 struct check_stack {
 	struct dep_cc_stack encoded;
+	struct check_origin *origin;
+	u32 encodings;
 	struct check_function *function;
 	size_t n, room;
 	struct check_activation *activation;
@@ -87,7 +107,9 @@ struct check_call {
 /**
  * struct check - the check of a store
  * @next: number of the call that is checked next
- * @functions: in all plain stacks
+ * @functions: in all plain stacks, and where threads were created
+ * @origin: of the thread at hand
+ * @pins: by time stamp, the number of origins whose record needs the dictionary
  * @compared: the stack at work was compared with its frames since the last call
  * @err: the first error; nothing is done after it
  */
@@ -99,6 +121,9 @@ struct check {
 	struct dep_cc_chain chain;
 	u64 next, max_id;
 	size_t functions;
+	struct check_origin *origin;
+	u32 *pins;
+	size_t npins, pins_room;
 	bool compared;
 	struct check_call call[CHECK_CALLS];
 	struct check_kept kept[CHECK_KEPT];
@@ -131,6 +156,17 @@ void check_cut(struct check *c, struct check_stack *s, size_t n);
 /** check_forget() - forget a stack: it is begun anew with the frames at the next call */
 void check_forget(struct check *c, struct check_stack *s);
 
+/* ---- origin.c ---- */
+
+/** check_origin_new() - the thread at hand creates another one; NULL: that is not kept */
+struct check_origin *check_origin_new(struct check *c, struct check_stack *s);
+struct check_origin *check_origin_get(struct check_origin *o);
+void check_origin_put(struct check *c, struct check_origin *o);
+/** check_origin_same() - decode the origins of @s: NULL, or what differs; can set the error */
+const char *check_origin_same(struct check *c, struct check_stack *s);
+/** check_is_pinned() - true if the dictionary of @stamp is needed for an origin */
+bool check_is_pinned(const struct check *c, u32 stamp);
+
 /* ---- compare.c ---- */
 
 /** check_is_wanted() - true if call number @n is to be checked; none is that was not encoded */
@@ -139,8 +175,13 @@ bool check_is_wanted(const struct check *c, u64 n);
 bool check_is_due(struct check *c, const struct check_stack *s);
 /** check_context() - record the context of @s and decode it; forgets @s after a mismatch */
 void check_context(struct check *c, struct check_stack *s);
-/** check_frames() - compare the activations of @l with the frames of its strand */
+/** check_frames() - if that is due, compare the activations of @l with the frames of its strand */
 bool check_frames(struct check *c, struct check_level *l);
+/** check_all_frames() - the same, if it is possible */
+bool check_all_frames(struct check *c, struct check_level *l);
+/** check_same_function() - NULL if frame @f is function @is, or what differs */
+const char *check_same_function(const struct dep_cc_graph *g, const struct dep_cc_frame *f,
+				const struct check_function *is);
 /** check_same() - NULL if @chain is the stack @s, or what differs */
 const char *check_same(const struct dep_cc_graph *g, const struct dep_cc_chain *chain,
 		       const struct check_stack *s);

@@ -66,23 +66,27 @@ void check_failed(struct check *c, const char *why, const struct dep_cc_chain *d
 
 /* ---- decoded contexts ---- */
 
+const char *check_same_function(const struct dep_cc_graph *g, const struct dep_cc_frame *f,
+				const struct check_function *is)
+{
+	if (f->function >= g->nnodes || g->node[f->function].key != is->pc ||
+	    g->node[f->function].generation != is->image)
+		return "the decoded context has another function";
+	if (f->kind != is->kind)
+		return "the decoded context has another kind of call";
+	return f->site == is->site ? NULL : "the decoded context has another call site";
+}
+
 const char *check_same(const struct dep_cc_graph *g, const struct dep_cc_chain *chain,
 		       const struct check_stack *s)
 {
-	const struct check_function *is;
-	const struct dep_cc_frame *f;
+	const char *why;
 	size_t i;
 
 	for (i = 0; i < chain->n && i < s->n; i++) {
-		f = chain->frame + i;
-		is = s->function + s->n - 1 - i;
-		if (f->function >= g->nnodes || g->node[f->function].key != is->pc ||
-		    g->node[f->function].generation != is->image)
-			return "the decoded context has another function";
-		if (f->kind != is->kind)
-			return "the decoded context has another kind of call";
-		if (f->site != is->site)
-			return "the decoded context has another call site";
+		why = check_same_function(g, chain->frame + i, s->function + s->n - 1 - i);
+		if (why)
+			return why;
 	}
 	return chain->n == s->n ? NULL : "the decoded context has another number of functions";
 }
@@ -128,6 +132,14 @@ void check_context(struct check *c, struct check_stack *s)
 			    check_same(&c->encoder.graph, &c->chain, s);
 		if (!why) {
 			check_keep(c, &r, &c->chain);
+			why = check_origin_same(c, s);
+			if (why) {
+				check_failed(c, why, NULL, s);
+				check_forget(c, s);
+				/* One error is one mismatch. */
+				check_origin_put(c, c->origin);
+				c->origin = NULL;
+			}
 			return;
 		}
 		check_failed(c, why, &c->chain, s);
@@ -160,13 +172,18 @@ static bool is_frame(const struct check *c, const struct check_stack *s, size_t 
 
 bool check_frames(struct check *c, struct check_level *l)
 {
+	return !check_is_wanted(c, c->out->calls + 1) || check_all_frames(c, l);
+}
+
+bool check_all_frames(struct check *c, struct check_level *l)
+{
 	const struct dep_strand *strand = l->strand;
 	struct check_stack *s = l->stack;
 	size_t i, at = l->first;
 	u32 before = 0;
 
 	/* Contexts that did not fit have the number of their parents. */
-	if (!check_is_wanted(c, c->out->calls + 1) || c->walk->tree.not_counted)
+	if (c->walk->tree.not_counted)
 		return true;
 	for (i = 1; i < strand->n; i++) {
 		if (!is_frame(c, s, at + i - !l->split, strand->frame + i, before))

@@ -109,6 +109,33 @@ static void sigreturn(void *arg)
 	check_forget(c, s);
 }
 
+static void *forked(void *arg)
+{
+	struct check *c = arg;
+	struct check_level *l;
+
+	c->compared = false;
+	l = check_level(c);
+	return l && check_all_frames(c, l) ? check_origin_new(c, l->stack) : NULL;
+}
+
+static void begins(void *arg, void *from, bool copied)
+{
+	struct check *c = arg;
+	struct check_origin *o = from;
+
+	check_origin_put(c, c->origin);
+	/* Copied frames begin with the creator's first function. */
+	c->origin = o && copied ? check_origin_get(o->parent) : o;
+	if (o && copied)
+		check_origin_put(c, o);
+}
+
+static void unforked(void *arg, void *from)
+{
+	check_origin_put(arg, from);
+}
+
 static void changed(void *arg, struct dep_strand *strand)
 {
 	struct check_level *l = strand->hooked;
@@ -130,5 +157,6 @@ static void gone(void *arg, struct dep_strand *strand)
 
 const struct dep_walk_hooks check_hooks = {
 	.call = call, .tail = tail, .returns = returns, .handler = handler,
-	.sigreturn = sigreturn, .changed = changed, .gone = gone,
+	.sigreturn = sigreturn, .forked = forked, .begins = begins, .unforked = unforked,
+	.changed = changed, .gone = gone,
 };

@@ -94,5 +94,7 @@ void check_encoded(struct check *c)
 	if (h->n - c->oldest <= CHECK_HISTORY)
 		return;
 	check_late(c, c->oldest + 1);
-	dep_cc_history_drop(&c->encoder.history, c->oldest++);
+	if (!check_is_pinned(c, c->oldest))
+		dep_cc_history_drop(&c->encoder.history, c->oldest);
+	c->oldest++;
 }

@@ -113,6 +113,7 @@ void check_forget(struct check *c, struct check_stack *s)
 		check_drop_level(s);
 	check_cut(c, s, 0);
 	dep_cc_encoder_end(&s->encoded);
+	check_origin_put(c, s->origin);
 	free(s->function);
 	free(s->activation);
 	free(s->level);
@@ -255,15 +256,29 @@ static int adopt_frame(struct check *c, struct check_stack *s, const struct dep_
 	return c->err;
 }
 
-/* The stack's first function was entered before the recording began, or where a part is missing. */
-static bool lacks_callers(const struct check *c, const struct dep_strand *strand)
+/* The context by which the stack's first function was entered. */
+static const struct dep_node *entered_by(const struct check *c, const struct dep_strand *strand)
 {
 	const struct dep_node *node = c->walk->tree.node;
 	u32 at = strand->frame[strand->n > 1].ctx;
 
 	while (node[at].kind == DEP_CONTEXT_TAIL)
 		at = node[at].parent;
-	return node[at].incomplete;
+	return node + at;
+}
+
+/* A stack with the first function of a thread or process goes on from its creator. */
+static void find_origin(struct check *c, struct check_stack *s, const struct dep_strand *strand)
+{
+	const struct dep_node *first = entered_by(c, strand);
+
+	/* It was entered before the recording began, or where a part is missing. */
+	c->out->unknown_callers += first->incomplete;
+	if (first->kind != DEP_CONTEXT_THREAD || !c->origin)
+		return;
+	c->out->created++;
+	s->origin = check_origin_get(c->origin);
+	s->encoded.state.origin = dep_cc_origin_get(c->origin->record);
 }
 
 static struct check_level *adopt(struct check *c, struct dep_strand *strand)
@@ -280,7 +295,7 @@ static struct check_level *adopt(struct check *c, struct dep_strand *strand)
 		return NULL;
 	}
 	c->out->stacks++;
-	c->out->unknown_callers += lacks_callers(c, strand);
+	find_origin(c, s, strand);
 	if (!check_add_level(c, s, strand)) {
 		check_forget(c, s);
 		return NULL;

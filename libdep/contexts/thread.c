@@ -104,8 +104,12 @@ static int take_fork(struct dep_walk *w, const struct adept_ev_fork *ev)
 		w->nframes_all += f.nframes;
 		w->nframes_forked += f.nframes;
 	}
+	if (w->hooks)
+		f.hooked = w->hooks->forked(w->hooks_arg);
 	if (!add_forked(w, &f))
 		return 0;
+	if (f.hooked)
+		w->hooks->unforked(w->hooks_arg, f.hooked);
 	free(f.frame);
 	return -ENOMEM;
 }
@@ -123,8 +127,11 @@ void dep_forked_free(struct dep_walk *w)
 {
 	size_t i;
 
-	for (i = 0; i < w->nforked; i++)
+	for (i = 0; i < w->nforked; i++) {
 		free(w->forked[i].frame);
+		if (w->forked[i].hooked)
+			w->hooks->unforked(w->hooks_arg, w->forked[i].hooked);
+	}
 	free(w->forked);
 	free(w->queue);
 }
@@ -187,19 +194,25 @@ static bool lacks_creator(const struct dep_walk *w, const struct dep_forked *f)
 int dep_thread_begin(struct dep_walk *w, u64 pc, s64 fragment)
 {
 	struct dep_forked *f = w->known_start ? take_forked(w) : NULL;
+	/* A child on the same stack: of fork, or of vfork. */
+	bool copied = f && f->nframes && (!f->rsp || f->rsp == w->rsp);
 	bool incomplete = !w->known_start || lacks_creator(w, f);
 	u8 kind = f ? DEP_CONTEXT_THREAD : DEP_CONTEXT_START;
 	int err = 0;
 	u32 ctx;
 
+	if (w->hooks) {
+		w->hooks->begins(w->hooks_arg, f ? f->hooked : NULL, copied);
+		if (f)
+			f->hooked = NULL;
+	}
 	if (w->attached) {
 		err = dep_callers_begin(w);
 		if (err || w->begun)
 			return err;
 	}
 	if (f) {
-		/* A child on the same stack: of fork, or of vfork. */
-		if (f->nframes && (!f->rsp || f->rsp == w->rsp))
+		if (copied)
 			err = begin_forked(w, f);
 		forget_frames(w, f);
 		if (err || w->begun)

@@ -105,6 +105,7 @@ struct dep_forked {
 	bool taken;
 	bool cut;		/* there was no memory for the frames */
 	struct dep_activation *frame;
+	void *hooked;		/* of the owner of dep_walk.hooks */
 };
 
 /** struct dep_forked_queue - those with the same parent and pid; 1 + index in dep_walk.forked */
@@ -130,6 +131,10 @@ struct dep_branch_at;
  * @returns: before a return pops the last frame
  * @handler: a signal handler has begun on the stack at work; 0 or an error
  * @sigreturn: before a handler goes back to the stack that it interrupted
+ * @forked: a clone or fork: the result, which may be NULL, goes to @begins or @unforked
+ * @begins: the thread at hand begins; @from: from @forked of its creator, or NULL; @copied: it has
+ *	copies of its creator's frames
+ * @unforked: the child of @forked does not begin
  * @changed: frames of the stack are not those that were pushed: forget what is known of it
  * @gone: before a stack is freed
  *
@@ -142,6 +147,9 @@ struct dep_walk_hooks {
 	void (*returns)(void *arg);
 	int (*handler)(void *arg, struct dep_strand *interrupted);
 	void (*sigreturn)(void *arg);
+	void *(*forked)(void *arg);
+	void (*begins)(void *arg, void *from, bool copied);
+	void (*unforked)(void *arg, void *from);
 	void (*changed)(void *arg, struct dep_strand *s);
 	void (*gone)(void *arg, struct dep_strand *s);
 };

@@ -22,7 +22,7 @@ static struct check *c;
 static struct dep_walk *w;
 static struct dep_context_check out;
 static struct dep_context_check_options options;
-static struct dep_strand strand, handler;
+static struct dep_strand strand, handler, thread_strand;
 static char why[128];
 
 static const struct dep_thread thread = { .serial = 1, .tid = 7, .process = 1 };
@@ -73,12 +73,14 @@ static int set_up(void **state)
 	assert_non_null(w->tree.node);
 	w->tree.n = 1;
 	begin_strand(&strand, node(0, DEP_CONTEXT_START, 0, 0x100));
-	handler.frame = NULL;
+	handler.frame = thread_strand.frame = NULL;
 	return 0;
 }
 
 static int tear_down(void **state)
 {
+	size_t i;
+
 	(void)state;
 	c->err = -ECANCELED;
 	check_late(c, UINT32_MAX);
@@ -87,6 +89,15 @@ static int tear_down(void **state)
 		check_hooks.gone(c, &handler);
 	free(strand.frame);
 	free(handler.frame);
+	if (thread_strand.frame)
+		check_hooks.gone(c, &thread_strand);
+	free(thread_strand.frame);
+	check_hooks.begins(c, NULL, false);
+	/* No origin is left. */
+	assert_int_equal(c->functions, 0);
+	for (i = 0; i < c->npins; i++)
+		assert_int_equal(c->pins[i], 0);
+	free(c->pins);
 	free(w->tree.node);
 	dep_cc_encoder_free(&c->encoder);
 	dep_cc_chain_free(&c->chain);
@@ -250,6 +261,63 @@ static void right_records_later(void **state)
 	assert_int_equal(c->oldest, 9);
 }
 
+/* The function at work creates a thread, which begins with @pc. */
+static struct check_origin *create(u64 pc, bool copied)
+{
+	struct check_origin *o = check_hooks.forked(c);
+	u32 creator = top()->ctx;
+
+	assert_non_null(o);
+	check_hooks.begins(c, o, copied);
+	if (thread_strand.frame)
+		check_hooks.gone(c, &thread_strand);
+	free(thread_strand.frame);
+	begin_strand(&thread_strand, node(creator, DEP_CONTEXT_THREAD, SITE, pc));
+	return o;
+}
+
+static void right_creators(void **state)
+{
+	struct check_origin *o;
+
+	(void)state;
+	some_calls();
+	o = create(0x700, false);
+	assert_int_equal(o->n, 4);
+	call(0x200);
+	call(0x710);
+	encode();
+	call(0x300);
+	assert_right();
+	assert_int_equal(out.created, 1);
+	/* The creator goes on, and its dictionary is not dropped. */
+	w->at = &strand;
+	leave(2);
+	for (u32 i = 0; i < CHECK_HISTORY + 8; i++) {
+		call(0x200 + 0x100 * (i % 3));
+		encode();
+		ret();
+	}
+	w->at = &thread_strand;
+	tail(0x800);
+	/* A thread of the thread. */
+	o = create(0x900, false);
+	assert_non_null(o->parent);
+	call(0x300);
+	assert_right();
+	assert_int_equal(out.created, 2);
+	assert_int_equal(out.stacks, 3);
+	/* A child of fork has frames of its own: its creator is that of its parent. */
+	o = c->origin;
+	create(0x900, true);
+	assert_ptr_equal(c->origin, o);
+	call(0x300);
+	assert_right();
+	assert_int_equal(out.created, 3);
+	/* A thread that does not begin. */
+	check_hooks.unforked(c, check_hooks.forked(c));
+}
+
 /* ---- what was compared ---- */
 
 static void counts_compared(void **state)
@@ -408,6 +476,7 @@ static void wrong_tail_chain(void **state)
 	/* A loop that was not erased, and one function less. */
 	stack()->function[stack()->n - 2] = stack()->function[stack()->n - 1];
 	stack()->n--;
+	c->functions--;
 	call(0x500);
 	assert_int_equal(out.mismatches, 1);
 }
@@ -436,6 +505,50 @@ static void wrong_record_later(void **state)
 	check_late(c, c->encoder.history.n);
 	assert_int_equal(out.mismatches, 1);
 	assert_string_equal(why, "a record decodes to another context after later encodings");
+}
+
+static void wrong_creator(void **state)
+{
+	struct check_origin *o;
+
+	(void)state;
+	call(0x200);
+	call(0x300);
+	o = create(0x700, false);
+	o->function[1].site++;
+	call(0x200);
+	assert_wrong("the decoded context has another call site");
+}
+
+static void wrong_creator_lengths(void **state)
+{
+	struct check_origin *o;
+
+	(void)state;
+	call(0x200);
+	call(0x300);
+	o = create(0x700, false);
+	o->n--;
+	c->functions--;
+	memmove(o->function, o->function + 1, o->n * sizeof(*o->function));
+	call(0x200);
+	assert_wrong("the decoded context of the creator has more functions");
+}
+
+static void wrong_creator_lost(void **state)
+{
+	struct dep_cc_state *st;
+
+	(void)state;
+	call(0x200);
+	create(0x700, false);
+	call(0x200);
+	st = &((struct check_level *)thread_strand.hooked)->stack->encoded.state;
+	dep_cc_origin_put(st->origin);
+	st->origin = NULL;
+	encode();
+	call(0x300);
+	assert_wrong("the creator of the thread is lost");
 }
 
 static void wrong_lengths(void **state)
@@ -480,7 +593,8 @@ int main(void)
 #define TEST(name)	cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(right_stacks), TEST(right_handlers), TEST(right_records_later),
-		TEST(counts_compared), TEST(counts_what_does_not_fit),
+		TEST(right_creators), TEST(wrong_creator), TEST(wrong_creator_lengths),
+		TEST(wrong_creator_lost), TEST(counts_compared), TEST(counts_what_does_not_fit),
 		TEST(counts_unknown_callers), TEST(first_is_checked),
 		TEST(wrong_id), TEST(wrong_site_of_entry), TEST(wrong_function_of_entry),
 		TEST(wrong_kind), TEST(wrong_return), TEST(wrong_unwind), TEST(wrong_frame),

@@ -75,9 +75,10 @@ void verify_contexts_text(struct out *out, const struct dep_context_check *check
 		   (unsigned long long)check->mismatches, (unsigned long long)check->encodings);
 	out_printf(out, "contexts: %llu stacks compared, %llu not compared; ",
 		   (unsigned long long)check->compared, (unsigned long long)check->not_compared);
-	out_printf(out, "of %llu stacks %llu have unknown callers; %llu unknown returns\n",
-		   (unsigned long long)check->stacks, (unsigned long long)check->unknown_callers,
-		   (unsigned long long)check->unknown_returns);
+	out_printf(out, "of %llu stacks %llu go on from their creators, %llu have unknown callers; ",
+		   (unsigned long long)check->stacks, (unsigned long long)check->created,
+		   (unsigned long long)check->unknown_callers);
+	out_printf(out, "%llu unknown returns\n", (unsigned long long)check->unknown_returns);
 }
 
 void verify_contexts_json(struct json *j, const struct dep_context_check *check)
@@ -89,6 +90,7 @@ void verify_contexts_json(struct json *j, const struct dep_context_check *check)
 	json_u64(j, "compared", check->compared);
 	json_u64(j, "not_compared", check->not_compared);
 	json_u64(j, "stacks", check->stacks);
+	json_u64(j, "created", check->created);
 	json_u64(j, "unknown_callers", check->unknown_callers);
 	json_u64(j, "unknown_returns", check->unknown_returns);
 	json_u64(j, "mismatches", check->mismatches);
