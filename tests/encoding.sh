@@ -93,6 +93,56 @@ if "${CC:-gcc}" -O0 -pthread -o creators creators.c; then
 else
 	fail "threads and forks"
 fi
+# Functions of files that are unmapped, and generated code that is replaced
+cat >unloaded.c <<'END'
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static int depth;
+
+static void callback(void) { depth++; }
+
+/* Call a function of a library, which calls back, and unload it. */
+static void load(const char *path)
+{
+	void *lib = dlopen(path, RTLD_NOW);
+	void (*f)(void (*)(void)) = lib ? (void (*)(void (*)(void)))dlsym(lib, "f") : NULL;
+
+	if (!f)
+		exit(1);
+	f(callback);
+	dlclose(lib);
+}
+
+int main(void)
+{
+	/* sub $8, %rsp; call *%rdi; add $8, %rsp; ret, and push %rbx; call *%rdi; pop %rbx; ret */
+	static const char code[2][12] = {
+		"\x48\x83\xec\x08\xff\xd7\x48\x83\xc4\x08\xc3", "\x53\xff\xd7\x5b\xc3",
+	};
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int i;
+
+	for (i = 0; i < 40; i++) {
+		load("./a.so");
+		load("./b.so");
+		memcpy(page, code[i % 2], sizeof(code[0]));
+		((void (*)(void (*)(void)))page)(callback);
+	}
+	return depth != 120;
+}
+END
+echo 'static void g(void (*h)(void)) { h(); } void f(void (*h)(void)) { g(h); }' >a.c
+echo 'void f(void (*h)(void)) { h(); }' >b.c
+if "${CC:-gcc}" -O0 -shared -fPIC -o a.so a.c && "${CC:-gcc}" -O0 -shared -fPIC -o b.so b.c &&
+   "${CC:-gcc}" -O0 -o unloaded unloaded.c -ldl; then
+	verified unloaded 1 0 ./unloaded
+else
+	fail "libraries that are unloaded"
+fi
 # Its stack has 100,000 frames.
 verified recursion 2000 1 "$build/programs/stacks" ranges recursion
 verified throw 1 1 "$build/programs/stacks_throw"

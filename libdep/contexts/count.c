@@ -51,7 +51,7 @@ static struct dep_step_to *cached(struct dep_walk *w, u32 kind, const struct dep
 static bool is_cached(const struct dep_walk *w, const struct dep_step_to *c, u32 kind,
 		      const struct dep_branch_at *b)
 {
-	return dep_is_step_to(w, c, w->ctx, kind, b->step_number, b->to);
+	return dep_is_step_to(w, c, w->ctx, kind, b->step_number, b->to, b->to_fragment);
 }
 
 static bool is_call(u8 branch)
@@ -75,6 +75,7 @@ static u32 cache(const struct dep_walk *w, struct dep_step_to *c, u32 kind,
 	c->from = w->ctx;
 	c->exit = b->step_number;
 	c->pc = b->to;
+	c->image = dep_image_of(w, b->to_fragment);
 	return c->to;
 }
 
@@ -91,14 +92,14 @@ u32 dep_context_of(struct dep_walk *w, u8 kind, const struct dep_branch_at *b)
 }
 
 /* The context that a chain of tail calls goes back to, or where a new one begins. */
-static u32 tail_parent(const struct dep_walk *w, u64 pc, bool *found)
+static u32 tail_parent(const struct dep_walk *w, u64 pc, u32 image, bool *found)
 {
 	const struct dep_node *node = w->tree.node;
 	u32 at = w->ctx, depth;
 
 	*found = false;
 	for (depth = 0; ; depth++) {
-		if (node[at].pc == pc) {
+		if (node[at].pc == pc && node[at].image == image) {
 			*found = true;
 			return at;
 		}
@@ -118,7 +119,7 @@ u32 dep_context_tail(struct dep_walk *w, const struct dep_branch_at *b)
 	w->tree.refused = false;
 	if (is_cached(w, c, DEP_CONTEXT_TAIL, b))
 		return c->to;
-	parent = tail_parent(w, b->to, &found);
+	parent = tail_parent(w, b->to, dep_image_of(w, b->to_fragment), &found);
 	c->to = found ? parent : dep_context_new(w, parent, DEP_CONTEXT_TAIL, b->step->pc,
 						 b->fragment, b->to, b->to_fragment, false);
 	return cache(w, c, DEP_CONTEXT_TAIL, b);

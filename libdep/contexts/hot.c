@@ -267,7 +267,7 @@ static ALWAYS_INLINE u32 find(const struct dep_walk *w, struct hot *h, u32 kind,
 		return next->to;
 	from = (u32)(h->now - w->tree.now);
 	c = dep_step_to(w, from, kind, step, to->start);
-	if (!dep_is_step_to(w, c, from, kind, step, to->start))
+	if (!dep_is_step_to(w, c, from, kind, step, to->start, to->fragment))
 		return 0;
 	*next = (struct dep_node_next){ step, to->fragment, c->to };
 	return c->to;

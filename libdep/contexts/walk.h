@@ -80,13 +80,15 @@ _Static_assert(DEP_CONTEXT_KINDS <= DEP_GENERATION, "a kind needs the bits below
 
 /*
  * A transition that was made before; a cache.
+ * @image: of the code at @pc: another file can be mapped there later
  * @key: enum dep_context_kind, and dep_walk.generation
  */
 struct dep_step_to {
 	u32 from, to;
 	u64 pc;
 	u32 exit, key;
-	u64 pad;		/* half a cache line */
+	u32 image;
+	u32 pad;		/* half a cache line */
 };
 
 #define DEP_STEPS_TO	32768u	/* power of 2 */
@@ -305,6 +307,12 @@ static inline int dep_count_enter(struct dep_walk *w, u32 ctx)
 /** dep_steps_to_new() - an empty cache; NULL: no memory */
 struct dep_step_to *dep_steps_to_new(void);
 
+/** dep_image_of() - the image of @fragment; 0: none, also if @fragment is -1 */
+static inline u32 dep_image_of(const struct dep_walk *w, s64 fragment)
+{
+	return fragment >= 0 ? w->code->fragment[fragment].image : 0;
+}
+
 /** dep_step_to() - where the cache has a transition to @pc at step number @step, if it has it */
 static inline struct dep_step_to *dep_step_to(const struct dep_walk *w, u32 from, u32 kind,
 					      u32 step, u64 pc)
@@ -315,10 +323,10 @@ static inline struct dep_step_to *dep_step_to(const struct dep_walk *w, u32 from
 }
 
 static inline bool dep_is_step_to(const struct dep_walk *w, const struct dep_step_to *c, u32 from,
-				  u32 kind, u32 step, u64 pc)
+				  u32 kind, u32 step, u64 pc, s64 fragment)
 {
 	return c->from == from && c->exit == step && c->pc == pc &&
-	       c->key == (w->generation | kind);
+	       c->key == (w->generation | kind) && c->image == dep_image_of(w, fragment);
 }
 
 /** dep_count_forget() - another thread begins: forget which transitions were made */
