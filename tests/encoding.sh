@@ -93,7 +93,8 @@ if "${CC:-gcc}" -O0 -pthread -o creators creators.c; then
 else
 	fail "threads and forks"
 fi
-# Functions of files that are unmapped, and generated code that is replaced
+# Functions of files that are unmapped, and generated code that is replaced, are others when they
+# come again; new encodings do without them.
 cat >unloaded.c <<'END'
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -140,6 +141,11 @@ echo 'void f(void (*h)(void)) { h(); }' >b.c
 if "${CC:-gcc}" -O0 -shared -fPIC -o a.so a.c && "${CC:-gcc}" -O0 -shared -fPIC -o b.so b.c &&
    "${CC:-gcc}" -O0 -o unloaded unloaded.c -ldl; then
 	verified unloaded 1 0 ./unloaded
+	"$DEPCTL" query contexts --table=encoding --json dep | head -n 1 >json
+	# Each time a.so has f() and g(), b.so has f(); the last version of the code remains.
+	is "functions that are unmapped or replaced" "$(/usr/bin/python3 -c 'import json
+gone = json.load(open("json"))["gone"]
+print(gone >= 3 * 39 + 1)')" True
 else
 	fail "libraries that are unloaded"
 fi

@@ -248,6 +248,8 @@ struct dep_context_check_options {
  * @unknown_callers: of these, stacks whose first function has callers that were not recorded
  * @unknown_returns: as in struct dep_contexts
  * @nodes, @edges: functions, and call sites with one of their callees
+ * @gone: of @nodes, functions whose file was unmapped, or whose generated code was replaced; new
+ *	encodings do without them
  * @max_id: the largest id
  * @encodings: how often the graph was encoded anew
  * @pushes: calls that pushed an entry on the ccStack; of these, @fresh by edges that were newer
@@ -264,7 +266,7 @@ struct dep_context_check_options {
 struct dep_context_check {
 	uint64_t calls, checked, late, mismatches, compared, not_compared;
 	uint64_t stacks, created, unknown_callers, unknown_returns;
-	uint64_t nodes, edges, max_id, encodings;
+	uint64_t nodes, edges, gone, max_id, encodings;
 	uint64_t pushes, fresh, recursive, saves, loops, depth, compressed;
 	uint64_t indirect_sites, wide_sites;
 	uint64_t pcce_back, pcce_pushes, pcce_max_id, pcce_max_id_high;

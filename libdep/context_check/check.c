@@ -15,6 +15,7 @@ static int fill(struct check *c)
 		return dep_fail(err, "contexts");
 	out->unknown_returns = c->walk->unknown_returns;
 	out->nodes = t.nodes;
+	out->gone = check_code_gone(c);
 	out->edges = t.edges;
 	out->max_id = c->max_id > t.max_id ? c->max_id : t.max_id;
 	out->encodings = t.encodings;
@@ -82,9 +83,11 @@ int dep_contexts_check(struct dep_store *store, const struct dep_fragments *code
 	w->code = code;
 	w->hooks = &check_hooks;
 	w->hooks_arg = c;
-	err = run(c);
+	err = check_code_make(c);
+	err = err ? dep_fail(err, "contexts") : run(c);
 	dep_cc_encoder_free(&c->encoder);
 	dep_cc_chain_free(&c->chain);
+	check_code_free(c);
 	free(c->pins);
 	free(c);
 	free(w);

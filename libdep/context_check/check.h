@@ -25,10 +25,10 @@
 #define CHECK_HISTORY	32u	/* dictionaries that are kept */
 #define CHECK_SHOWN	10u	/* mismatches that are reported */
 
-/** struct check_function - a function at work, and how it was entered */
+/** struct check_function - a function at work, and how it was entered; @generation: see code.c */
 struct check_function {
 	u64 site, pc;
-	u32 image, node;
+	u32 image, node, generation;
 	u8 kind;		/* enum dep_cc_kind */
 };
 
@@ -91,11 +91,14 @@ struct check_kept {
 };
 
 #define CHECK_CALLS	4096u	/* power of 2 */
+#define CHECK_EPOCHS	64u
+
+_Static_assert((u64)CHECK_EPOCHS * DEP_CC_MAX <= 1ull << 32, "check_call.caller");
 
 /**
  * struct check_call - the edge of a call that was made before; a cache
  * @step, @fragment: of the branch, and that it led to
- * @caller: the function at work
+ * @caller: the function at work, and check.epoch in its upper bits
  * @known: 1 + the edge; 0: free
  *
  * Each call needs one, so they are small.
@@ -109,6 +112,12 @@ struct check_call {
  * @next: number of the call that is checked next
  * @functions: in all plain stacks, and where threads were created
  * @origin: of the thread at hand
+ * @generation: by fragment, of the function that begins there; NULL: functions have their images
+ * @first: by fragment, the first one of generated code at its address
+ * @version: by such a first fragment, the node that was called last there; 0: none
+ * @newest, @older: by image and by node, a node of the same image; 0: none
+ * @unmapped: numbers of modules that were unmapped, by time; @next_unmapped: of the thread at hand
+ * @retired: by module: its functions are gone
  * @pins: by time stamp, the number of origins whose record needs the dictionary
  * @compared: the stack at work was compared with its frames since the last call
  * @err: the first error; nothing is done after it
@@ -122,10 +131,19 @@ struct check {
 	u64 next, max_id;
 	size_t functions;
 	struct check_origin *origin;
+	u32 *generation, *first, *version, *newest, *older;
+	size_t nolder, older_room;
+	const struct dep_module *module;
+	u32 *unmapped;
+	size_t nmodules, nunmapped, next_unmapped;
+	bool *retired;
+	const struct dep_segment *segment;
+	const struct dep_thread *thread;
 	u32 *pins;
 	size_t npins, pins_room;
 	bool compared;
 	struct check_call call[CHECK_CALLS];
+	u32 epoch;		/* calls of earlier ones are not known any more */
 	struct check_kept kept[CHECK_KEPT];
 	u32 kept_at, kept_stamp, kept_of_stamp;
 	u32 oldest;		/* dictionaries before this one were dropped */
@@ -155,6 +173,20 @@ void check_drop_level(struct check_stack *s);
 void check_cut(struct check *c, struct check_stack *s, size_t n);
 /** check_forget() - forget a stack: it is begun anew with the frames at the next call */
 void check_forget(struct check *c, struct check_stack *s);
+
+/* ---- code.c ---- */
+
+/** check_code_make() - after the walk has its store and code; 0 or -ENOMEM */
+int check_code_make(struct check *c);
+void check_code_free(struct check *c);
+/** check_generation() - of the function at @pc; @fragment: begins there; -1: any that does */
+u32 check_generation(const struct check *c, u32 image, s64 fragment, u64 pc);
+/** check_code_now() - retire functions whose file was unmapped before the segment at hand */
+void check_code_now(struct check *c);
+/** check_code_called() - a call of @node was looked up; @added: it is the first; 0 or -ENOMEM */
+int check_code_called(struct check *c, u32 node, bool added);
+/** check_code_gone() - number of functions that are retired */
+u64 check_code_gone(const struct check *c);
 
 /* ---- origin.c ---- */
 

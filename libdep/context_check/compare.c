@@ -70,7 +70,7 @@ const char *check_same_function(const struct dep_cc_graph *g, const struct dep_c
 				const struct check_function *is)
 {
 	if (f->function >= g->nnodes || g->node[f->function].key != is->pc ||
-	    g->node[f->function].generation != is->image)
+	    g->node[f->function].generation != is->generation)
 		return "the decoded context has another function";
 	if (f->kind != is->kind)
 		return "the decoded context has another kind of call";

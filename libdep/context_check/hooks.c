@@ -2,17 +2,13 @@
 /* What the walk reports of its stacks. */
 #include "check.h"
 
-static u32 image_of(const struct check *c, s64 fragment)
-{
-	return fragment >= 0 ? c->walk->code->fragment[fragment].image : 0;
-}
-
 /* A level whose frames are those of the walk; NULL: there is none, or an error. */
 static struct check_level *at_work(struct check *c)
 {
 	struct check_level *l;
 
 	c->compared = false;
+	check_code_now(c);
 	l = check_level(c);
 	return l && check_frames(c, l) ? l : NULL;
 }
@@ -30,12 +26,14 @@ static int call(void *arg, const struct dep_branch_at *b)
 	if (b->step->branch == DEP_BRANCH_CALL_INDIRECT)
 		f.kind = DEP_CC_INDIRECT;
 	f.pc = b->to;
-	f.image = image_of(c, b->to_fragment);
+	f.image = dep_image_of(c->walk, b->to_fragment);
+	f.generation = check_generation(c, f.image, b->to_fragment, b->to);
 	if (is_next) {
 		/* A call of the next instruction: the function at work goes on. */
 		top = l->stack->function + l->stack->n - 1;
 		f.pc = top->pc;
 		f.image = top->image;
+		f.generation = top->generation;
 	}
 	return check_enter(c, l->stack, &f, is_next ? NULL : b);
 }
@@ -45,10 +43,11 @@ static int tail(void *arg, const struct dep_branch_at *b)
 	struct check *c = arg;
 	struct check_level *l = at_work(c);
 	struct check_function f = {
-		.site = b->step->pc, .pc = b->to, .image = image_of(c, b->to_fragment),
+		.site = b->step->pc, .pc = b->to, .image = dep_image_of(c->walk, b->to_fragment),
 		.kind = DEP_CC_TAIL,
 	};
 
+	f.generation = check_generation(c, f.image, b->to_fragment, f.pc);
 	return l ? check_enter(c, l->stack, &f, b) : c->err;
 }
 
@@ -84,6 +83,7 @@ static int handler(void *arg, struct dep_strand *interrupted)
 		return c->err;
 	if (!check_add_level(c, l->stack, now))
 		return c->err;
+	f.generation = check_generation(c, f.image, -1, f.pc);
 	return check_enter(c, l->stack, &f, NULL);
 }
 

@@ -60,6 +60,7 @@ static int push(struct check *c, struct check_stack *s, const struct check_funct
 	to->site = f->site;
 	to->pc = f->pc;
 	to->image = f->image;
+	to->generation = f->generation;
 	to->node = f->node;
 	to->kind = f->kind;
 	c->functions++;
@@ -149,12 +150,17 @@ static struct check_call *place_of(struct check *c, const struct dep_branch_at *
 static void find_node(struct check *c, struct check_function *f, const struct dep_branch_at *b,
 		      const struct check_call *known, struct dep_cc_call *call, u32 caller)
 {
+	u32 before;
+
 	if (known && known->step == b->step_number && known->caller == caller &&
 	    known->fragment == (u32)b->to_fragment && known->known) {
 		call->known = known->known;
 		f->node = c->encoder.graph.edge[known->known - 1].callee;
 	} else {
-		f->node = dep_cc_graph_node(&c->encoder.graph, f->pc, f->image);
+		before = c->encoder.graph.nnodes;
+		f->node = dep_cc_graph_node(&c->encoder.graph, f->pc, f->generation);
+		if (f->node != DEP_CC_NONE && check_code_called(c, f->node, f->node == before))
+			f->node = DEP_CC_NONE;
 	}
 	call->callee = f->node;
 }
@@ -165,7 +171,7 @@ static int encode_call(struct check *c, struct check_stack *s, struct check_func
 {
 	size_t n = f->kind == DEP_CC_TAIL ? s->nactivations - 1 : s->nactivations;
 	struct dep_cc_call call = { .site = f->site, .rsp = slot_of(n), .kind = f->kind };
-	u32 caller = s->encoded.state.function;
+	u32 caller = s->encoded.state.function + c->epoch * DEP_CC_MAX;
 	struct check_call *known = place_of(c, b, caller);
 	int ret;
 
@@ -176,6 +182,8 @@ static int encode_call(struct check *c, struct check_stack *s, struct check_func
 	if (f->kind == DEP_CC_HANDLER)
 		return dep_cc_state_handler(&s->encoded.state, f->site, f->node);
 	ret = dep_cc_encoder_call(&c->encoder, &s->encoded, &call, edge);
+	/* The epoch can have changed when the function was looked up. */
+	caller = caller % DEP_CC_MAX + c->epoch * DEP_CC_MAX;
 	if (known && ret >= 0 && !call.known && *edge != DEP_CC_NONE)
 		*known = (struct check_call){
 			.step = b->step_number, .fragment = (u32)b->to_fragment, .caller = caller,
@@ -243,6 +251,7 @@ static int adopt_frame(struct check *c, struct check_stack *s, const struct dep_
 	}
 	to.pc = node[at].pc;
 	to.image = node[at].image;
+	to.generation = check_generation(c, to.image, -1, to.pc);
 	to.site = !first && (f->ctx == before || !node[at].site) ? f->ret : node[at].site;
 	while (!check_enter(c, s, &to, NULL) && n) {
 		n--;
@@ -250,6 +259,7 @@ static int adopt_frame(struct check *c, struct check_stack *s, const struct dep_
 			.site = node[tail[n]].site, .pc = node[tail[n]].pc,
 			.image = node[tail[n]].image, .kind = DEP_CC_TAIL,
 		};
+		to.generation = check_generation(c, to.image, -1, to.pc);
 		if (!c->walk->at->hooked)
 			return 0;
 	}

@@ -15,6 +15,7 @@
 /* In the order of the figures below. */
 static const struct row_column columns[] = {
 	{ "nodes", "functions", ROW_COUNT },
+	{ "gone", "of these, unmapped or replaced", ROW_COUNT },
 	{ "edges", "edges: a call site with one of its callees", ROW_COUNT },
 	{ "indirect_sites", "sites of indirect calls", ROW_COUNT },
 	{ "wide_sites", "of these, with more than 4 callees", ROW_COUNT },
@@ -59,7 +60,7 @@ static void put(struct query *q, const struct dep_context_check *c)
 {
 	char max_id[DIGITS], pcce_max_id[DIGITS];
 	const struct figure figures[FIGURES] = {
-		FIGURE(c->nodes), FIGURE(c->edges), FIGURE(c->indirect_sites),
+		FIGURE(c->nodes), FIGURE(c->gone), FIGURE(c->edges), FIGURE(c->indirect_sites),
 		FIGURE(c->wide_sites), { .text = id_text(max_id, 0, c->max_id) },
 		FIGURE(c->encodings), FIGURE(c->calls),
 		FIGURE(c->pushes), FIGURE(c->fresh), FIGURE(c->recursive), FIGURE(c->saves),
