@@ -11,19 +11,10 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 
-#include "grammar.h"
+#include "digrams.h"
 
 #define FIRST_BITS	10u
-#define SPARE		64u	/* digrams that one symbol of the sequence can add */
 #define BITS_MAX	31u
-
-static u32 digram_tag(const struct sequitur *g, u32 a, u32 b)
-{
-	u64 left = g->node[a].symbol + seq_kind(g, a), right = g->node[b].symbol + seq_kind(g, b);
-	unsigned __int128 h = (unsigned __int128)(left ^ g->seed[0]) * (right ^ g->seed[1]);
-
-	return (u32)(((u64)h ^ (u64)(h >> 64)) * 0x9e3779b97f4a7c15ull >> 32);
-}
 
 static struct seq_slot *new_table(u32 bits)
 {
@@ -54,7 +45,7 @@ static void enter(struct seq_slot *slot, u32 bits, struct seq_slot s)
 	slot[i] = s;
 }
 
-static bool enlarge(struct sequitur *g)
+bool seq_digrams_enlarge(struct sequitur *g)
 {
 	struct seq_slot *to;
 	u32 i;
@@ -73,54 +64,26 @@ static bool enlarge(struct sequitur *g)
 	return true;
 }
 
-bool seq_digrams_room(struct sequitur *g)
+void seq_digrams_flush(struct sequitur *g)
 {
-	u64 slots = 1ull << g->bits, want = g->digrams + SPARE;
+	u32 i;
 
-	if (want <= slots / 4 * 3 || enlarge(g))
-		return true;
-	return want <= slots / 8 * 7;
-}
-
-void seq_digram_prefetch(const struct sequitur *g, u32 a)
-{
-	__builtin_prefetch(&g->slot[digram_tag(g, a, seq_next(g, a)) >> (32 - g->bits)], 1);
-}
-
-struct seq_slot *seq_digram_find(struct sequitur *g, u32 a, u32 *tag)
-{
-	const struct seq_node *x = &g->node[a], *y = &g->node[x->next], *p, *q;
-	u32 mask = (1u << g->bits) - 1, i;
-
-	*tag = digram_tag(g, a, x->next);
-	for (i = *tag >> (32 - g->bits); g->slot[i].node; i = (i + 1) & mask) {
-		if (g->slot[i].tag != *tag)
-			continue;
-		p = &g->node[g->slot[i].node];
-		q = &g->node[p->next];
-		if (p->symbol == x->symbol && q->symbol == y->symbol &&
-		    !((p->prev ^ x->prev) & SEQ_KIND) && !((q->prev ^ y->prev) & SEQ_KIND))
-			break;
-	}
-	return &g->slot[i];
-}
-
-void seq_digram_put(struct sequitur *g, struct seq_slot *s, u32 a, u32 tag)
-{
-	if (!s->node && g->digrams + 2 > 1ull << g->bits) {
-		g->dropped++;	/* a search ends at a free slot */
-		return;
-	}
-	g->digrams += !s->node;
-	*s = (struct seq_slot){ a, tag };
+	for (i = 0; i < SEQ_LATE; i++)
+		seq_enter_late(g, i);
 }
 
 bool seq_digram_drop(struct sequitur *g, u32 a)
 {
 	u32 mask = (1u << g->bits) - 1, tag, i, j, home;
 
+	i = seq_equal(g->late, a);
+	if (i) {
+		g->late[__builtin_ctz(i)] = 0;
+		g->digrams--;
+		return true;
+	}
 	/* Only the entry with this node counts, so that no other node need be read. */
-	tag = digram_tag(g, a, seq_next(g, a));
+	tag = seq_digram_tag(g, a);
 	for (i = tag >> (32 - g->bits); g->slot[i].node != a; i = (i + 1) & mask)
 		if (!g->slot[i].node)
 			return false;

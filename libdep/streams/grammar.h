@@ -27,6 +27,14 @@
 
 #define SEQ_NODES_MAX	(1u << 30)
 
+/*
+ * The symbol of a guard: below, the uses of its rule; above, the filter of digrams.h.  The highest
+ * bit is for walk.c.
+ */
+#define SEQ_USES	((1ull << SEQ_FILTER_SHIFT) - 1)
+#define SEQ_FILTER_SHIFT	31u
+#define SEQ_FILTER_BITS		32u
+
 /** struct seq_node - a symbol of a rule's body, or a guard; a free node is in a list by @next */
 struct seq_node {
 	u64 symbol;
@@ -47,13 +55,18 @@ struct seq_slot {
 #define SEQ_RULE_BYTES	48u
 
 /* Digrams that wait to be looked at.  See push() about the limit. */
-#define SEQ_PENDING	256u
+#define SEQ_PENDING	238u
+
+/* Digrams that wait to be entered into the table: a power of two. */
+#define SEQ_LATE	8u
 
 /*
  * @nodes: nodes that have ever been used; @nfree of them are in the list @free
  * @mapped: bytes of address space of @node
  * @shared: times that a digram was the whole of two rules, and stayed; no input is known that does
  * @dropped: digrams that were not looked at because @pending was full
+ * @late: left nodes of digrams that are not in the table yet, see digrams.h; 0: none.  @nlate
+ *	were ever put there.
  */
 struct sequitur {
 	struct seq_node *node;
@@ -64,6 +77,7 @@ struct sequitur {
 	u32 bits;		/* the table has 1 << bits slots */
 	u64 digrams;
 	u64 seed[2];
+	u32 late_tag[SEQ_LATE], late[SEQ_LATE], nlate;
 	u64 symbols, steps, shared, dropped;
 	bool full, closed;
 	/*
@@ -93,6 +107,12 @@ static inline u32 seq_next(const struct sequitur *g, u32 n)
 	return g->node[n].next;
 }
 
+/** seq_uses() - uses of the rule of @guard */
+static inline u64 seq_uses(const struct sequitur *g, u32 guard)
+{
+	return g->node[guard].symbol & SEQ_USES;
+}
+
 static inline u64 seq_table_bytes(u32 bits)
 {
 	return sizeof(struct seq_slot) << bits;
@@ -109,22 +129,5 @@ static inline u64 seq_memory(const struct sequitur *g)
 
 /** seq_settle() - give nodes to all symbols of the sequence */
 void seq_settle(struct sequitur *g);
-
-/* ---- digrams.c ---- */
-
-int seq_digrams_init(struct sequitur *g);
-/** seq_digrams_room() - make room for a few digrams more; false: the memory is used up */
-bool seq_digrams_room(struct sequitur *g);
-/**
- * seq_digram_find() - the slot of the digram that begins at @a; a slot with node 0 if there is none
- * @tag: receives the tag, to be put into that slot
- */
-struct seq_slot *seq_digram_find(struct sequitur *g, u32 a, u32 *tag);
-/** seq_digram_prefetch() - the digram of @a will be looked at soon: load its slot */
-void seq_digram_prefetch(const struct sequitur *g, u32 a);
-/** seq_digram_put() - enter the digram of @a into the free slot that was found */
-void seq_digram_put(struct sequitur *g, struct seq_slot *s, u32 a, u32 tag);
-/** seq_digram_drop() - remove the digram of @a, if the table has it at @a; false: it has not */
-bool seq_digram_drop(struct sequitur *g, u32 a);
 
 #endif

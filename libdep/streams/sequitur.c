@@ -32,11 +32,14 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "grammar.h"
+#include "digrams.h"
 
 /* Nodes that one symbol of the sequence can need; see replace(). */
 #define SPARE_NODES	64u
 #define RULE_NODES	2u
+
+/* Symbols between one that is added and the one whose slot is loaded. */
+#define AHEAD		12u
 
 struct sequitur *sequitur_new(size_t memory)
 {
@@ -163,7 +166,6 @@ static void push(struct sequitur *g, u32 a)
 		return;
 	}
 	g->pending[g->npending++] = a;
-	seq_digram_prefetch(g, a);
 }
 
 /* @a and the node behind it are about to be no neighbours any more. */
@@ -181,13 +183,17 @@ static void part(struct sequitur *g, u32 a)
 
 /* ---- replacements ---- */
 
-/* Put the rule of @guard in the place of @a and the node behind it. */
-static void substitute(struct sequitur *g, u32 a, u32 guard)
+/*
+ * Put the rule of @guard in the place of @a and the node behind it.
+ * @entered: the table has this digram at @a
+ */
+static void substitute(struct sequitur *g, u32 a, u32 guard, bool entered)
 {
 	u32 b = seq_next(g, a);
 
 	part(g, seq_prev(g, a));
-	part(g, a);
+	if (entered)
+		part(g, a);
 	part(g, b);
 	count_use(g, a, -1);
 	count_use(g, b, -1);
@@ -205,7 +211,7 @@ static void inline_single(struct sequitur *g, u32 a)
 {
 	u32 prev = seq_prev(g, a), next = seq_next(g, a), guard, first, last;
 
-	if (!is_rule(g, a) || g->node[g->node[a].symbol].symbol > 1)
+	if (!is_rule(g, a) || seq_uses(g, (u32)g->node[a].symbol) > 1)
 		return;
 	guard = (u32)g->node[a].symbol;
 	first = seq_next(g, guard);
@@ -253,12 +259,6 @@ static void replace(struct sequitur *g, u32 a, u32 m, u32 e)
 {
 	u32 guard = whole_rule(g, m, e), second = seq_next(g, m);
 
-	/* The digrams that go: their slots are far apart in memory. */
-	if (!guard) {
-		seq_digram_prefetch(g, seq_prev(g, m));
-		seq_digram_prefetch(g, e);
-	}
-	seq_digram_prefetch(g, seq_prev(g, a));
 	if (!guard) {
 		if (!nodes_left(g, RULE_NODES)) {
 			g->full = true;
@@ -266,7 +266,7 @@ static void replace(struct sequitur *g, u32 a, u32 m, u32 e)
 		}
 		guard = new_rule(g, m, e);
 	}
-	substitute(g, a, guard);
+	substitute(g, a, guard, false);
 	inline_single(g, m);
 	inline_single(g, second);
 }
@@ -280,7 +280,7 @@ static void match(struct sequitur *g, u32 a, u32 m)
 		/* Nothing changes: the digram appears twice, and the sequence is still right. */
 		g->shared++;
 	} else if (other) {
-		substitute(g, m, other);
+		substitute(g, m, other, true);
 		push(g, a);
 		inline_single(g, a);
 		inline_single(g, b);
@@ -298,8 +298,7 @@ static void match(struct sequitur *g, u32 a, u32 m)
 /* Look at the digram of @a. */
 static void look(struct sequitur *g, u32 a)
 {
-	struct seq_slot *s;
-	u32 b, m, tag;
+	u32 b, m, tag, slot;
 
 	if (seq_kind(g, a) & SEQ_GUARD)		/* or free */
 		return;
@@ -307,12 +306,12 @@ static void look(struct sequitur *g, u32 a)
 	if (is_guard(g, b))
 		return;
 	g->steps++;
-	s = seq_digram_find(g, a, &tag);
-	m = s->node;
+	tag = seq_digram_tag(g, a);
+	m = seq_digram_find(g, a, tag, &slot);
 	if (!m) {
-		seq_digram_put(g, s, a, tag);
+		seq_digram_put(g, a, tag);
 	} else if (m == b) {
-		seq_digram_put(g, s, a, tag);
+		g->slot[slot].node = a;
 		push(g, seq_next(g, m));
 	} else if (m != a && seq_next(g, m) != a) {
 		match(g, a, m);
@@ -325,7 +324,7 @@ static void look_at_pending(struct sequitur *g)
 		look(g, g->pending[--g->npending]);
 }
 
-void seq_settle(struct sequitur *g)
+static void settle(struct sequitur *g)
 {
 	u32 a = g->repeat;
 
@@ -334,6 +333,12 @@ void seq_settle(struct sequitur *g)
 	g->repeat = 0;
 	replace(g, a, g->match, g->match_end);
 	look_at_pending(g);
+}
+
+void seq_settle(struct sequitur *g)
+{
+	settle(g);
+	seq_digrams_flush(g);
 }
 
 /* True if @symbol goes on with the part that repeats an earlier one. */
@@ -346,7 +351,7 @@ static bool repeats(struct sequitur *g, u64 symbol)
 	g->match_end = n;
 	g->symbols++;
 	if (whole_rule(g, g->match, n))
-		seq_settle(g);
+		settle(g);
 	return true;
 }
 
@@ -359,7 +364,7 @@ int sequitur_append(struct sequitur *g, u64 symbol)
 	if (g->repeat) {
 		if (repeats(g, symbol))
 			return 0;
-		seq_settle(g);
+		settle(g);
 	}
 	if (g->full || !nodes_left(g, SPARE_NODES) || !seq_digrams_room(g)) {
 		g->full = true;
@@ -373,4 +378,18 @@ int sequitur_append(struct sequitur *g, u64 symbol)
 	push(g, last);
 	look_at_pending(g);
 	return 0;
+}
+
+size_t sequitur_append_all(struct sequitur *g, const u64 *symbol, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (i + AHEAD + 1 < n)
+			seq_digram_prefetch(g, seq_tag(g, symbol[i + AHEAD],
+						       symbol[i + AHEAD + 1]));
+		if (sequitur_append(g, symbol[i]))
+			break;
+	}
+	return i;
 }

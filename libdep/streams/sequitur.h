@@ -57,6 +57,13 @@ void sequitur_free(struct sequitur *g);
  */
 int sequitur_append(struct sequitur *g, u64 symbol);
 
+/**
+ * sequitur_append_all() - add symbols, faster than one by one
+ *
+ * Return: the number of symbols that were added; fewer than @n if the memory is used up.
+ */
+size_t sequitur_append_all(struct sequitur *g, const u64 *symbol, size_t n);
+
 void sequitur_size(const struct sequitur *g, struct sequitur_size *out);
 
 /* ---- a closed grammar ---- */

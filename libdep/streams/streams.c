@@ -15,6 +15,8 @@
 #include "libdep/format/read/store.h"
 #include "streams.h"
 
+#define SYMBOLS		512u	/* that are added at a time */
+
 /* Least number of references that is the share @threshold of @all. */
 static u64 least_heat(double threshold, u64 all)
 {
@@ -87,22 +89,44 @@ static int begin_grammar(struct streams_search *s)
 	return 0;
 }
 
-static int add_ref(struct streams_search *s, const struct dep_ref *ref)
+static int add_symbols(struct streams_search *s, const u64 *symbol, size_t n)
 {
-	u64 symbol;
-	int err = stream_symbol(s->use_pcs, ref, &symbol);
+	size_t added;
+	int err = 0;
 
-	if (!err && !s->grammar)
-		err = begin_grammar(s);
-	if (!err && sequitur_append(s->grammar, symbol)) {
-		err = end_grammar(s);
-		if (!err)
+	while (n && !err) {
+		if (!s->grammar) {
 			err = begin_grammar(s);
-		if (!err)
-			err = sequitur_append(s->grammar, symbol);
+			continue;
+		}
+		added = sequitur_append_all(s->grammar, symbol, n);
+		s->s.refs += added;
+		symbol += added;
+		n -= added;
+		if (n && s->s.refs == s->grammar_first)
+			return dep_fail(-ENOSPC, "grammar of %zu bytes", s->grammar_memory);
+		if (n)
+			err = end_grammar(s);
 	}
-	s->s.refs++;
 	return err;
+}
+
+static int add_refs(struct streams_search *s, const struct dep_item *items, size_t n)
+{
+	u64 symbol[SYMBOLS];
+	size_t have = 0, i;
+	int err = 0;
+
+	for (i = 0; i < n && !err; i++) {
+		if (items[i].kind != DEP_ITEM_REF)
+			continue;
+		err = stream_symbol(s->use_pcs, &items[i].ref, &symbol[have]);
+		if (!err && ++have == SYMBOLS) {
+			err = add_symbols(s, symbol, have);
+			have = 0;
+		}
+	}
+	return err ? err : add_symbols(s, symbol, have);
 }
 
 /* Go on to segment @at. */
@@ -130,13 +154,12 @@ static int read_batch(void *arg, const struct dep_segment *seg, const struct dep
 		      size_t n)
 {
 	struct streams_search *s = arg;
-	size_t at = (size_t)(seg - s->in.seg), i;
+	size_t at = (size_t)(seg - s->in.seg);
 
 	if (at != s->last || !s->thread)
 		s->err = begin_segment(s, at);
-	for (i = 0; i < n && !s->err; i++)
-		if (items[i].kind == DEP_ITEM_REF)
-			s->err = add_ref(s, &items[i].ref);
+	if (!s->err)
+		s->err = add_refs(s, items, n);
 	return s->err;
 }
 

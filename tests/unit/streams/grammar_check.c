@@ -24,11 +24,12 @@ static int compare(const void *p, const void *q)
 static void check_table(struct sequitur *g, const struct digram *d, u32 n)
 {
 	u64 distinct = 0, entries = 0, i;
-	u32 tag;
+	u32 slot;
 
 	for (i = 0; i < n; i++) {
 		distinct += !i || compare(&d[i - 1], &d[i]);
-		assert_int_not_equal(seq_digram_find(g, d[i].node, &tag)->node, 0);
+		assert_int_not_equal(seq_digram_find(g, d[i].node, seq_digram_tag(g, d[i].node),
+						     &slot), 0);
 	}
 	for (i = 0; i < 1ull << g->bits; i++)
 		entries += g->slot[i].node != 0;
@@ -85,7 +86,7 @@ void check_open(struct sequitur *g)
 	for (i = 1; i < g->nodes; i++) {
 		if (seq_kind(g, i) != SEQ_GUARD)
 			continue;
-		assert_int_equal(uses[i], g->node[i].symbol);
+		assert_int_equal(uses[i], seq_uses(g, i));
 		assert_true(uses[i] >= 2);
 	}
 	qsort(d, n, sizeof(*d), compare);

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "libdep/streams/grammar.h"
+#include "libdep/streams/digrams.h"
 
 /**
  * check_open() - fail unless digrams are unique, rules useful and the table complete

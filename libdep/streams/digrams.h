@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The digram table: what each symbol of the sequence needs of it.
+ *
+ * Most lookups find nothing, and most digrams that are entered go again after a few symbols.  A
+ * slot of the table is seldom in a cache, so both cases avoid it:
+ *
+ *   A guard has a filter of the digrams that begin with its rule: a bit for each, chosen by the
+ *   tag.  If the bit is not set, the table does not have the digram.  Bits stay when digrams go.
+ *
+ *   A new digram waits in @late, and its slot is loaded meanwhile.  It is entered when SEQ_LATE
+ *   others have come after it, unless it has gone.  It counts as a digram of the table.
+ */
+#ifndef ADEPT_STREAMS_DIGRAMS_H
+#define ADEPT_STREAMS_DIGRAMS_H
+
+#include <emmintrin.h>
+
+#include "grammar.h"
+
+/* @left and @right: seq_value() of the two nodes */
+static inline u32 seq_tag(const struct sequitur *g, u64 left, u64 right)
+{
+	unsigned __int128 h = (unsigned __int128)(left ^ g->seed[0]) * (right ^ g->seed[1]);
+
+	return (u32)(((u64)h ^ (u64)(h >> 64)) * 0x9e3779b97f4a7c15ull >> 32);
+}
+
+static inline u64 seq_value(const struct sequitur *g, u32 n)
+{
+	return g->node[n].symbol + seq_kind(g, n);
+}
+
+static inline u32 seq_digram_tag(const struct sequitur *g, u32 a)
+{
+	return seq_tag(g, seq_value(g, a), seq_value(g, seq_next(g, a)));
+}
+
+static inline u32 seq_home(const struct sequitur *g, u32 tag)
+{
+	return tag >> (32 - g->bits);
+}
+
+/** seq_digram_prefetch() - the slot of the digram with @tag will be needed soon */
+static inline void seq_digram_prefetch(const struct sequitur *g, u32 tag)
+{
+	__builtin_prefetch(&g->slot[seq_home(g, tag)], 1);
+}
+
+static inline u64 seq_filter_bit(u32 tag)
+{
+	return 1ull << (SEQ_FILTER_SHIFT + tag % SEQ_FILTER_BITS);
+}
+
+/* Enter the digram of @a, which the table does not have. */
+static inline void seq_digram_enter(struct sequitur *g, u32 a, u32 tag)
+{
+	u32 mask = (1u << g->bits) - 1, i = seq_home(g, tag);
+
+	while (g->slot[i].node)
+		i = (i + 1) & mask;
+	g->slot[i] = (struct seq_slot){ a, tag };
+	if (seq_kind(g, a) == SEQ_RULE)
+		g->node[g->node[a].symbol].symbol |= seq_filter_bit(tag);
+}
+
+/* Enter the digram of @late[i]. */
+static inline void seq_enter_late(struct sequitur *g, u32 i)
+{
+	u32 a = g->late[i];
+
+	if (!a)
+		return;
+	g->late[i] = 0;
+	seq_digram_enter(g, a, g->late_tag[i]);
+}
+
+/* A bit for each of @v that is @n. */
+static inline u32 seq_equal(const u32 *v, u32 n)
+{
+	const __m128i *p = (const __m128i *)v, x = _mm_set1_epi32((int)n);
+	__m128i low = _mm_cmpeq_epi32(_mm_loadu_si128(p), x);
+	__m128i high = _mm_cmpeq_epi32(_mm_loadu_si128(p + 1), x);
+
+	return (u32)_mm_movemask_epi8(_mm_packs_epi16(_mm_packs_epi32(low, high),
+						       _mm_setzero_si128()));
+}
+
+/**
+ * seq_digram_put() - enter the digram of @a, which the table does not have, later
+ * @tag: of the digram
+ */
+static inline void seq_digram_put(struct sequitur *g, u32 a, u32 tag)
+{
+	u32 i;
+
+	if (g->digrams + 2 > 1ull << g->bits) {
+		g->dropped++;	/* a search ends at a free slot */
+		return;
+	}
+	g->digrams++;
+	i = g->nlate++ % SEQ_LATE;
+	seq_enter_late(g, i);
+	g->late[i] = a;
+	g->late_tag[i] = tag;
+	seq_digram_prefetch(g, tag);
+}
+
+static inline bool seq_same_digram(const struct sequitur *g, u32 a, u32 m)
+{
+	const struct seq_node *x = &g->node[a], *y = &g->node[x->next];
+	const struct seq_node *p = &g->node[m], *q = &g->node[p->next];
+
+	return p->symbol == x->symbol && q->symbol == y->symbol &&
+	       !((p->prev ^ x->prev) & SEQ_KIND) && !((q->prev ^ y->prev) & SEQ_KIND);
+}
+
+/**
+ * seq_digram_find() - the node where the table has the digram that begins at @a; 0 if nowhere
+ * @tag: of the digram
+ * @slot: receives the index of its slot, if there is one
+ */
+static inline u32 seq_digram_find(struct sequitur *g, u32 a, u32 tag, u32 *slot)
+{
+	u32 mask = (1u << g->bits) - 1, equal = seq_equal(g->late_tag, tag), i;
+
+	for (; equal; equal &= equal - 1)
+		seq_enter_late(g, (u32)__builtin_ctz(equal));
+	if (seq_kind(g, a) == SEQ_RULE &&
+	    !(g->node[g->node[a].symbol].symbol & seq_filter_bit(tag)))
+		return 0;
+	for (i = seq_home(g, tag); g->slot[i].node; i = (i + 1) & mask)
+		if (g->slot[i].tag == tag && seq_same_digram(g, a, g->slot[i].node))
+			break;
+	*slot = i;
+	return g->slot[i].node;
+}
+
+/* ---- digrams.c ---- */
+
+int seq_digrams_init(struct sequitur *g);
+/** seq_digrams_flush() - enter the digrams that wait */
+void seq_digrams_flush(struct sequitur *g);
+/** seq_digrams_enlarge() - double the table; false: there is no memory for it */
+bool seq_digrams_enlarge(struct sequitur *g);
+/** seq_digram_drop() - remove the digram of @a, if the table has it at @a; false: it has not */
+bool seq_digram_drop(struct sequitur *g, u32 a);
+
+#define SEQ_SPARE_DIGRAMS	64u	/* that one symbol of the sequence can add */
+
+/** seq_digrams_room() - make room for a few digrams more; false: the memory is used up */
+static inline bool seq_digrams_room(struct sequitur *g)
+{
+	u64 slots = 1ull << g->bits, want = g->digrams + SEQ_SPARE_DIGRAMS;
+
+	if (want <= slots / 4 * 3 || seq_digrams_enlarge(g))
+		return true;
+	return want <= slots / 8 * 7;
+}
+
+#endif
