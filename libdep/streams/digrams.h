@@ -3,12 +3,12 @@
  * The digram table: what each symbol of the sequence needs of it.
  *
  * Most lookups find nothing, and most digrams that are entered go again after a few symbols.  A
- * slot of the table is seldom in a cache, so both cases avoid it:
+ * line of the table is seldom in a cache, so both cases avoid it:
  *
  *   A guard has a filter of the digrams that begin with its rule: a bit for each, chosen by the
  *   tag.  If the bit is not set, the table does not have the digram.  Bits stay when digrams go.
  *
- *   A new digram waits in @late, and its slot is loaded meanwhile.  It is entered when SEQ_LATE
+ *   A new digram waits in @late, and its line is loaded meanwhile.  It is entered when SEQ_LINE
  *   others have come after it, unless it has gone.  It counts as a digram of the table.
  */
 #ifndef ADEPT_STREAMS_DIGRAMS_H
@@ -36,15 +36,16 @@ static inline u32 seq_digram_tag(const struct sequitur *g, u32 a)
 	return seq_tag(g, seq_value(g, a), seq_value(g, seq_next(g, a)));
 }
 
-static inline u32 seq_home(const struct sequitur *g, u32 tag)
+/* Index of the line where the digram with @tag belongs, of a table of 1 << @bits places. */
+static inline u32 seq_home(u32 bits, u32 tag)
 {
-	return tag >> (32 - g->bits);
+	return tag / SEQ_LINE >> (32 - bits);
 }
 
-/** seq_digram_prefetch() - the slot of the digram with @tag will be needed soon */
+/** seq_digram_prefetch() - the line of the digram with @tag will be needed soon */
 static inline void seq_digram_prefetch(const struct sequitur *g, u32 tag)
 {
-	__builtin_prefetch(&g->slot[seq_home(g, tag)], 1);
+	__builtin_prefetch(&g->line[seq_home(g->bits, tag)], 1);
 }
 
 static inline u64 seq_filter_bit(u32 tag)
@@ -52,31 +53,8 @@ static inline u64 seq_filter_bit(u32 tag)
 	return 1ull << (SEQ_FILTER_SHIFT + tag % SEQ_FILTER_BITS);
 }
 
-/* Enter the digram of @a, which the table does not have. */
-static inline void seq_digram_enter(struct sequitur *g, u32 a, u32 tag)
-{
-	u32 mask = (1u << g->bits) - 1, i = seq_home(g, tag);
-
-	while (g->slot[i].node)
-		i = (i + 1) & mask;
-	g->slot[i] = (struct seq_slot){ a, tag };
-	if (seq_kind(g, a) == SEQ_RULE)
-		g->node[g->node[a].symbol].symbol |= seq_filter_bit(tag);
-}
-
-/* Enter the digram of @late[i]. */
-static inline void seq_enter_late(struct sequitur *g, u32 i)
-{
-	u32 a = g->late[i];
-
-	if (!a)
-		return;
-	g->late[i] = 0;
-	seq_digram_enter(g, a, g->late_tag[i]);
-}
-
 /* A bit for each of @v that is @n. */
-static inline u32 seq_equal(const u32 *v, u32 n)
+static inline u32 seq_equal(const u32 v[SEQ_LINE], u32 n)
 {
 	const __m128i *p = (const __m128i *)v, x = _mm_set1_epi32((int)n);
 	__m128i low = _mm_cmpeq_epi32(_mm_loadu_si128(p), x);
@@ -84,6 +62,31 @@ static inline u32 seq_equal(const u32 *v, u32 n)
 
 	return (u32)_mm_movemask_epi8(_mm_packs_epi16(_mm_packs_epi32(low, high),
 						       _mm_setzero_si128()));
+}
+
+/* Put a digram into the first free place from its line on. */
+static inline void seq_line_put(struct seq_line *line, u32 bits, u32 node, u32 tag)
+{
+	u32 mask = (1u << bits) / SEQ_LINE - 1, i = seq_home(bits, tag), free, place;
+
+	while (!(free = seq_equal(line[i].node, 0)))
+		i = (i + 1) & mask;
+	place = (u32)__builtin_ctz(free);
+	line[i].node[place] = node;
+	line[i].tag[place] = tag;
+}
+
+/* Enter the digram of @late at @place. */
+static inline void seq_enter_late(struct sequitur *g, u32 place)
+{
+	u32 a = g->late.node[place], tag = g->late.tag[place];
+
+	if (!a)
+		return;
+	g->late.node[place] = 0;
+	seq_line_put(g->line, g->bits, a, tag);
+	if (seq_kind(g, a) == SEQ_RULE)
+		g->node[g->node[a].symbol].symbol |= seq_filter_bit(tag);
 }
 
 /**
@@ -95,14 +98,14 @@ static inline void seq_digram_put(struct sequitur *g, u32 a, u32 tag)
 	u32 i;
 
 	if (g->digrams + 2 > 1ull << g->bits) {
-		g->dropped++;	/* a search ends at a free slot */
+		g->dropped++;	/* a search ends at a free place */
 		return;
 	}
 	g->digrams++;
-	i = g->nlate++ % SEQ_LATE;
+	i = g->nlate++ % SEQ_LINE;
 	seq_enter_late(g, i);
-	g->late[i] = a;
-	g->late_tag[i] = tag;
+	g->late.node[i] = a;
+	g->late.tag[i] = tag;
 	seq_digram_prefetch(g, tag);
 }
 
@@ -116,24 +119,30 @@ static inline bool seq_same_digram(const struct sequitur *g, u32 a, u32 m)
 }
 
 /**
- * seq_digram_find() - the node where the table has the digram that begins at @a; 0 if nowhere
+ * seq_digram_find() - where the table has the digram that begins at @a; NULL if nowhere
  * @tag: of the digram
- * @slot: receives the index of its slot, if there is one
  */
-static inline u32 seq_digram_find(struct sequitur *g, u32 a, u32 tag, u32 *slot)
+static inline u32 *seq_digram_find(struct sequitur *g, u32 a, u32 tag)
 {
-	u32 mask = (1u << g->bits) - 1, equal = seq_equal(g->late_tag, tag), i;
+	u32 mask = (1u << g->bits) / SEQ_LINE - 1, equal = seq_equal(g->late.tag, tag), i;
+	struct seq_line *line;
+	u32 *node;
 
 	for (; equal; equal &= equal - 1)
 		seq_enter_late(g, (u32)__builtin_ctz(equal));
 	if (seq_kind(g, a) == SEQ_RULE &&
 	    !(g->node[g->node[a].symbol].symbol & seq_filter_bit(tag)))
-		return 0;
-	for (i = seq_home(g, tag); g->slot[i].node; i = (i + 1) & mask)
-		if (g->slot[i].tag == tag && seq_same_digram(g, a, g->slot[i].node))
-			break;
-	*slot = i;
-	return g->slot[i].node;
+		return NULL;
+	for (i = seq_home(g->bits, tag);; i = (i + 1) & mask) {
+		line = &g->line[i];
+		for (equal = seq_equal(line->tag, tag); equal; equal &= equal - 1) {
+			node = &line->node[__builtin_ctz(equal)];
+			if (*node && seq_same_digram(g, a, *node))
+				return node;
+		}
+		if (seq_equal(line->node, 0))
+			return NULL;
+	}
 }
 
 /* ---- digrams.c ---- */
@@ -151,11 +160,11 @@ bool seq_digram_drop(struct sequitur *g, u32 a);
 /** seq_digrams_room() - make room for a few digrams more; false: the memory is used up */
 static inline bool seq_digrams_room(struct sequitur *g)
 {
-	u64 slots = 1ull << g->bits, want = g->digrams + SEQ_SPARE_DIGRAMS;
+	u64 places = 1ull << g->bits, want = g->digrams + SEQ_SPARE_DIGRAMS;
 
-	if (want <= slots / 4 * 3 || seq_digrams_enlarge(g))
+	if (want <= places / 4 * 3 || seq_digrams_enlarge(g))
 		return true;
-	return want <= slots / 8 * 7;
+	return want <= places / 8 * 7;
 }
 
 #endif

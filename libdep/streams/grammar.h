@@ -42,11 +42,17 @@ struct seq_node {
 };
 _Static_assert(sizeof(struct seq_node) == 16, "a cache line has four nodes");
 
-/** struct seq_slot - entry of the digram table; @node 0: none */
-struct seq_slot {
-	u32 node;		/* left node */
-	u32 tag;		/* upper half of the hash; its upper bits are the slot wanted */
+#define SEQ_LINE	8u		/* digrams in a line: a power of two */
+
+/**
+ * struct seq_line - digrams of the table, as many as a cache line has
+ * @tag: upper half of the hash; its upper bits are the line wanted
+ * @node: left node of each digram; 0: the place is free
+ */
+struct seq_line {
+	u32 tag[SEQ_LINE], node[SEQ_LINE];
 };
+_Static_assert(sizeof(struct seq_line) == 64, "a line of the table is a cache line");
 
 /*
  * Bytes kept in reserve for each rule, for what is worked out when the grammar is closed: number,
@@ -57,27 +63,24 @@ struct seq_slot {
 /* Digrams that wait to be looked at.  See push() about the limit. */
 #define SEQ_PENDING	238u
 
-/* Digrams that wait to be entered into the table: a power of two. */
-#define SEQ_LATE	8u
-
 /*
  * @nodes: nodes that have ever been used; @nfree of them are in the list @free
  * @mapped: bytes of address space of @node
  * @shared: times that a digram was the whole of two rules, and stayed; no input is known that does
  * @dropped: digrams that were not looked at because @pending was full
- * @late: left nodes of digrams that are not in the table yet, see digrams.h; 0: none.  @nlate
- *	were ever put there.
+ * @late: digrams that wait to be entered into the table, see digrams.h; @nlate were put there
  */
 struct sequitur {
 	struct seq_node *node;
 	u32 nodes, free, nfree;
 	u32 nrules;
 	size_t mapped, limit;
-	struct seq_slot *slot;
-	u32 bits;		/* the table has 1 << bits slots */
+	struct seq_line *line;
+	u32 bits;		/* the table has 1 << bits places */
 	u64 digrams;
 	u64 seed[2];
-	u32 late_tag[SEQ_LATE], late[SEQ_LATE], nlate;
+	struct seq_line late;
+	u32 nlate;
 	u64 symbols, steps, shared, dropped;
 	bool full, closed;
 	/*
@@ -115,14 +118,14 @@ static inline u64 seq_uses(const struct sequitur *g, u32 guard)
 
 static inline u64 seq_table_bytes(u32 bits)
 {
-	return sizeof(struct seq_slot) << bits;
+	return sizeof(struct seq_line) / SEQ_LINE << bits;
 }
 
 /** seq_memory() - bytes in use, those in reserve for rules included */
 static inline u64 seq_memory(const struct sequitur *g)
 {
 	return sizeof(*g) + (u64)g->nodes * sizeof(*g->node) + (u64)g->nrules * SEQ_RULE_BYTES +
-	       (g->slot ? seq_table_bytes(g->bits) : 0);
+	       (g->line ? seq_table_bytes(g->bits) : 0);
 }
 
 /* ---- sequitur.c ---- */

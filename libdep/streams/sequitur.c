@@ -79,8 +79,8 @@ void sequitur_free(struct sequitur *g)
 	if (!g)
 		return;
 	munmap(g->node, g->mapped);
-	if (g->slot)
-		munmap(g->slot, seq_table_bytes(g->bits));
+	if (g->line)
+		munmap(g->line, seq_table_bytes(g->bits));
 	free(g->rule);
 	free(g->length);
 	free(g);
@@ -298,7 +298,7 @@ static void match(struct sequitur *g, u32 a, u32 m)
 /* Look at the digram of @a. */
 static void look(struct sequitur *g, u32 a)
 {
-	u32 b, m, tag, slot;
+	u32 b, m, tag, *at;
 
 	if (seq_kind(g, a) & SEQ_GUARD)		/* or free */
 		return;
@@ -307,11 +307,12 @@ static void look(struct sequitur *g, u32 a)
 		return;
 	g->steps++;
 	tag = seq_digram_tag(g, a);
-	m = seq_digram_find(g, a, tag, &slot);
+	at = seq_digram_find(g, a, tag);
+	m = at ? *at : 0;
 	if (!m) {
 		seq_digram_put(g, a, tag);
 	} else if (m == b) {
-		g->slot[slot].node = a;
+		*at = a;
 		push(g, seq_next(g, m));
 	} else if (m != a && seq_next(g, m) != a) {
 		match(g, a, m);

@@ -56,8 +56,8 @@ int sequitur_close(struct sequitur *g)
 	if (g->closed)
 		return 0;
 	seq_settle(g);
-	munmap(g->slot, seq_table_bytes(g->bits));
-	g->slot = NULL;
+	munmap(g->line, seq_table_bytes(g->bits));
+	g->line = NULL;
 	g->full = true;
 	stack = malloc(g->nrules * sizeof(*stack));
 	g->rule = malloc(g->nrules * sizeof(*g->rule));
