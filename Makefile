@@ -277,7 +277,7 @@ $(B)/tests/test_context_stacks: $(call context_test,stacks)
 $(B)/tests/test_context_forged: $(call context_test,forged)
 $(B)/tests/test_context_random: $(call context_test,random)
 $(B)/tests/test_context_check: $(call unit_obj,test_context_check) $(B)/libdep.a
-$(B)/tests/test_sequitur: $(call unit_obj,test_sequitur grammar_check) $(B)/libdep.a
+$(B)/tests/test_sequitur: $(call unit_obj,test_sequitur grammar_check grammar_read) $(B)/libdep.a
 $(B)/tests/test_hot: $(call unit_obj,test_hot grammar_check) $(B)/libdep.a
 $(B)/tests/test_hot_forged: $(call unit_obj,test_hot_forged grammar_check) $(B)/libdep.a
 $(B)/tests/test_overlap: $(call unit_obj,test_overlap) \

@@ -187,6 +187,7 @@ background fuzz-resume 300 bash tests/fuzz/fuzz_resume.sh
 background fuzz-messages 300 bash tests/fuzz/fuzz_messages.sh
 background fuzz-policy 300 bash tests/fuzz/fuzz_policy.sh
 background fuzz-suppressions 300 bash tests/fuzz/fuzz_suppressions.sh
+background fuzz-productions 300 bash tests/fuzz/fuzz_productions.sh
 start_background
 suite cli 300 bash tests/cli.sh "$DEPCTL" "$BUILD/tests/make_store"
 suite json 600 bash tests/json.sh

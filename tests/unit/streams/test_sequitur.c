@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "grammar_check.h"
+#include "grammar_read.h"
 #include "tests/unit/lib/random.h"
 
 static void check_example(const char *text, const char *expected)
@@ -289,7 +290,7 @@ static void test_stop(void **state)
 
 struct bytes {
 	u8 data[1 << 16];
-	size_t n, at;
+	size_t n;
 };
 
 static int put(void *arg, const void *data, size_t size)
@@ -300,67 +301,6 @@ static int put(void *arg, const void *data, size_t size)
 	memcpy(b->data + b->n, data, size);
 	b->n += size;
 	return 0;
-}
-
-static u64 get(struct bytes *b)
-{
-	unsigned int shift = 0;
-	u64 n = 0;
-
-	do {
-		assert_true(b->at < b->n && shift < 64);
-		n |= (u64)(b->data[b->at] & 0x7f) << shift;
-		shift += 7;
-	} while (b->data[b->at++] & 0x80);
-	return n;
-}
-
-/* Expand from the last rule to the first: each rule uses rules with larger numbers. */
-static u64 *decode(struct bytes *b, u64 *length)
-{
-	u64 symbols = get(b), *symbol = calloc(symbols + 1, sizeof(u64)), rules, i, j, s, size;
-	u64 **word, *len, *result;
-	size_t *start;
-
-	for (i = 0; i < symbols; i++)
-		symbol[i] = get(b) + (i ? symbol[i - 1] : 0);
-	rules = get(b);
-	word = calloc(rules, sizeof(*word));
-	len = calloc(rules, sizeof(*len));
-	start = calloc(rules, sizeof(*start));
-	for (i = 0; i < rules; i++) {
-		start[i] = b->at;
-		for (j = get(b); j--;)
-			get(b);
-	}
-	assert_int_equal(b->at, b->n);
-	for (i = rules; i--;) {
-		b->at = start[i];
-		size = 0;
-		for (j = get(b); j--;) {
-			s = get(b);
-			word[i] = realloc(word[i], (len[i] + (s & 1 ? len[i + s / 2] : 1)) * 8);
-			if (s & 1) {
-				assert_in_range(i + s / 2, i + 1, rules - 1);
-				memcpy(word[i] + len[i], word[i + s / 2], 8 * len[i + s / 2]);
-				len[i] += len[i + s / 2];
-			} else {
-				assert_true(s / 2 < symbols);
-				word[i][len[i]++] = symbol[s / 2];
-			}
-			size++;
-		}
-		assert_true(!i || size >= 2);
-	}
-	result = word[0];
-	*length = len[0];
-	for (i = 1; i < rules; i++)
-		free(word[i]);
-	free(symbol);
-	free(word);
-	free(len);
-	free(start);
-	return result;
 }
 
 static void test_write(void **state)
@@ -377,12 +317,13 @@ static void test_write(void **state)
 			in[j] = in[j] * 0x123456789abcdefull;
 		g = grammar_of_n(in, n);
 		assert_int_equal(sequitur_close(g), 0);
-		b.n = b.at = 0;
+		b.n = 0;
 		assert_int_equal(sequitur_write(g, put, &b, &size), 0);
 		assert_int_equal(size, b.n);
 		assert_int_equal(sequitur_write(g, NULL, NULL, &size), 0);
 		assert_int_equal(size, b.n);
-		out = decode(&b, &length);
+		out = grammar_read(b.data, b.n, n, &length);
+		assert_non_null(out);
 		assert_int_equal(length, n);
 		assert_memory_equal(out, in, n * sizeof(*in));
 		free(out);
