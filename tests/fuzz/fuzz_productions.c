@@ -16,8 +16,9 @@
 #include "tests/unit/streams/grammar_check.h"
 #include "tests/unit/streams/grammar_read.h"
 
-#define STEPS_MAX	400u	/* symbols of a sequence that is checked after each of them */
+#define STEPS_MAX	120u	/* symbols of a sequence that is checked after each of them */
 #define LENGTH_MAX	(1u << 20)
+#define MEMORY		(1u << 20)	/* has no huge pages, which take long to clear */
 
 struct bytes {
 	u8 *data;
@@ -90,7 +91,7 @@ static void check_hot(const struct sequitur *g, u64 n)
 /* A grammar checked after each symbol is built in single steps, and has the same productions. */
 static void check_steps(const u64 *in, u64 n, const struct bytes *expected)
 {
-	struct sequitur *g = sequitur_new(1 << 20);
+	struct sequitur *g = sequitur_new(MEMORY);
 	struct bytes b = { 0 };
 	u64 i;
 
@@ -146,7 +147,7 @@ static void check_symbols(const u8 *data, size_t size, u8 how)
 	for (i = 0; i < n; i++)
 		memcpy(&in[i], data + i * width, width);
 	for (i = 0; i < n; i += added)
-		added = check_grammar(in + i, n - i, how & 64 ? SEQUITUR_MEMORY_MIN : 16 << 20,
+		added = check_grammar(in + i, n - i, how & 64 ? SEQUITUR_MEMORY_MIN : MEMORY,
 				      steps[how / 8 % 8]);
 	free(in);
 }
@@ -157,7 +158,7 @@ static void check_serialised(const u8 *data, size_t size)
 	u64 n, *in = grammar_read(data, size, LENGTH_MAX, &n);
 
 	if (in)
-		check_grammar(in, n < 4096 ? n : 4096, 16 << 20, SIZE_MAX);
+		check_grammar(in, n < 4096 ? n : 4096, MEMORY, SIZE_MAX);
 	free(in);
 }
 
