@@ -118,30 +118,36 @@ static inline bool seq_same_digram(const struct sequitur *g, u32 a, u32 m)
 	       !((p->prev ^ x->prev) & SEQ_KIND) && !((q->prev ^ y->prev) & SEQ_KIND);
 }
 
+/* The place in @line of the digram that begins at @a, or NULL. */
+static inline u32 *seq_line_find(const struct sequitur *g, struct seq_line *line, u32 a, u32 tag)
+{
+	u32 equal = seq_equal(line->tag, tag), *node;
+
+	for (; equal; equal &= equal - 1) {
+		node = &line->node[__builtin_ctz(equal)];
+		if (*node && seq_same_digram(g, a, *node))
+			return node;
+	}
+	return NULL;
+}
+
 /**
  * seq_digram_find() - where the table has the digram that begins at @a; NULL if nowhere
  * @tag: of the digram
  */
 static inline u32 *seq_digram_find(struct sequitur *g, u32 a, u32 tag)
 {
-	u32 mask = (1u << g->bits) / SEQ_LINE - 1, equal = seq_equal(g->late.tag, tag), i;
-	struct seq_line *line;
-	u32 *node;
+	u32 mask = (1u << g->bits) / SEQ_LINE - 1, i, *at = seq_line_find(g, &g->late, a, tag);
 
-	for (; equal; equal &= equal - 1)
-		seq_enter_late(g, (u32)__builtin_ctz(equal));
+	if (at)
+		return at;
 	if (seq_kind(g, a) == SEQ_RULE &&
 	    !(g->node[g->node[a].symbol].symbol & seq_filter_bit(tag)))
 		return NULL;
 	for (i = seq_home(g->bits, tag);; i = (i + 1) & mask) {
-		line = &g->line[i];
-		for (equal = seq_equal(line->tag, tag); equal; equal &= equal - 1) {
-			node = &line->node[__builtin_ctz(equal)];
-			if (*node && seq_same_digram(g, a, *node))
-				return node;
-		}
-		if (seq_equal(line->node, 0))
-			return NULL;
+		at = seq_line_find(g, &g->line[i], a, tag);
+		if (at || seq_equal(g->line[i].node, 0))
+			return at;
 	}
 }
 
