@@ -168,6 +168,46 @@ struct dep_path_table {
 /** dep_path_profile_table() - 0, or a negative errno with dep_error() */
 int dep_path_profile_table(const struct dep_path_profile *p, struct dep_path_table *out);
 
+/**
+ * struct dep_path_flow - the code of a function, for the number of its potential paths
+ *
+ * It has executed paths of any number of profiles, and the code of the function's file.
+ */
+struct dep_path_flow;
+
+/** dep_path_flow_new() - a function that begins at @entry; 0 or -ENOMEM */
+int dep_path_flow_new(uint64_t entry, struct dep_path_flow **out);
+void dep_path_flow_free(struct dep_path_flow *f);
+
+/**
+ * dep_path_flow_path() - add the edges of an executed path
+ * @row, @block: it has row->blocks blocks, which are copied
+ * @base: address in the process, less that in @f
+ *
+ * Return: 0, -ENOMEM, or -E2BIG.
+ */
+int dep_path_flow_path(struct dep_path_flow *f, const struct dep_path_row *row,
+		       const struct dep_path_code *block, uint64_t base);
+
+/**
+ * dep_path_flow_code() - add code of the file, which is copied
+ *
+ * What can be reached in it is part of the graph then.  A branch to other code ends the function, as
+ * a tail call does.  Calls return.
+ *
+ * Return: 0, -ENOMEM, or -E2BIG.
+ */
+int dep_path_flow_code(struct dep_path_flow *f, uint64_t pc, const void *bytes, size_t size);
+
+/**
+ * dep_path_flow_potential() - count the paths through all that was added
+ * @paths: all bits set if there are more
+ * @more: set if there may be more: indirect jumps lead only where they did on executed paths
+ *
+ * Paths of the same blocks count once.  Return: 0, -ENOMEM, or -E2BIG for too many blocks.
+ */
+int dep_path_flow_potential(struct dep_path_flow *f, uint64_t *paths, bool *more);
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus
