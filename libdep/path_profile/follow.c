@@ -17,7 +17,9 @@ int dep_path_changed(void)
 static s64 find_function(struct dep_path_pass *p, const struct dep_walk *w, u32 context)
 {
 	const struct dep_node *node = w->tree.node + context;
-	const struct dep_row_key key = { .a = node->pc, .b = w->thread->process };
+	const struct dep_row_key key = {
+		.a = node->pc, .b = w->thread->process, .c = node->image,
+	};
 	struct dep_path_fn *f;
 	bool added;
 	s64 i, begin;
