@@ -75,7 +75,7 @@ int dep_contexts_check(struct dep_store *store, const struct dep_fragments *code
 		return dep_fail(-ENOMEM, "contexts");
 	}
 	c->options = options ? options : &defaults;
-	c->next = c->options->every ? c->options->every : UINT64_MAX;
+	c->next = c->options->every ? 1 : UINT64_MAX;
 	c->out = out;
 	c->walk = w;
 	c->chain.max = SIZE_MAX / 64;

@@ -109,7 +109,8 @@ struct check_call {
 
 /**
  * struct check - the check of a store
- * @next: number of the call that is checked next
+ * @next: number of the call that is checked next: all are until a stack was compared, as a check
+ *	of nothing finds no error
  * @functions: in all plain stacks, and where threads were created
  * @origin: of the thread at hand
  * @generation: by fragment, of the function that begins there; NULL: functions have their images
@@ -152,8 +153,21 @@ struct check {
 
 /* ---- stack.c ---- */
 
-/** check_level() - the level of the strand at work, with the frames that it has; NULL: an error */
-struct check_level *check_level(struct check *c);
+/** check_find_level() - the level of the strand at work, with its frames; NULL: an error */
+struct check_level *check_find_level(struct check *c);
+
+/** check_level() - the same; nearly always it needs no change */
+static inline struct check_level *check_level(struct check *c)
+{
+	struct dep_strand *strand = c->walk->at;
+	struct check_level *l = strand->hooked;
+
+	if (!c->err && l && !l->split && strand->n > 1 &&
+	    l->first + strand->n - 1 == l->stack->nactivations &&
+	    l->stack->level[l->stack->nlevels - 1] == l)
+		return l;
+	return check_find_level(c);
+}
 /**
  * check_enter() - a call, tail call or handler, entered in @s
  * @f: its node is set
@@ -201,16 +215,18 @@ bool check_is_pinned(const struct check *c, u32 stamp);
 
 /* ---- compare.c ---- */
 
-/** check_is_wanted() - true if call number @n is to be checked; none is that was not encoded */
-bool check_is_wanted(const struct check *c, u64 n);
 /** check_is_due() - true if the call that was made last is to be checked */
-bool check_is_due(struct check *c, const struct check_stack *s);
+static inline bool check_is_due(const struct check *c)
+{
+	return c->out->calls >= c->next;
+}
+
+/** check_next() - decide which call is to be checked after the one that is due */
+void check_next(struct check *c, const struct check_stack *s);
 /** check_context() - record the context of @s and decode it; forgets @s after a mismatch */
 void check_context(struct check *c, struct check_stack *s);
-/** check_frames() - if that is due, compare the activations of @l with the frames of its strand */
+/** check_frames() - compare the activations of @l with the frames of its strand, if possible */
 bool check_frames(struct check *c, struct check_level *l);
-/** check_all_frames() - the same, if it is possible */
-bool check_all_frames(struct check *c, struct check_level *l);
 /** check_same_function() - NULL if frame @f is function @is, or what differs */
 const char *check_same_function(const struct dep_cc_graph *g, const struct dep_cc_frame *f,
 				const struct check_function *is);

@@ -91,23 +91,16 @@ const char *check_same(const struct dep_cc_graph *g, const struct dep_cc_chain *
 	return chain->n == s->n ? NULL : "the decoded context has another number of functions";
 }
 
-/* Until a stack was compared, each call is to be checked: a check of nothing finds no error. */
-bool check_is_wanted(const struct check *c, u64 n)
-{
-	if (!c->options->every)
-		return false;
-	return n >= c->next || (!c->out->compared && !c->walk->tree.not_counted);
-}
-
 /* Unless each call is to be checked, the checks of deep stacks must not take most of the time. */
-bool check_is_due(struct check *c, const struct check_stack *s)
+void check_next(struct check *c, const struct check_stack *s)
 {
 	u64 every = c->options->every, least = s->n / 4;
 
-	if (!check_is_wanted(c, c->out->calls))
-		return false;
-	c->next = c->out->calls + (every > 1 && least > every ? least : every);
-	return true;
+	if (!c->out->compared && !c->compared && !c->walk->tree.not_counted)
+		every = 1;
+	else if (every > 1 && least > every)
+		every = least;
+	c->next = c->out->calls + every;
 }
 
 void check_context(struct check *c, struct check_stack *s)
@@ -171,11 +164,6 @@ static bool is_frame(const struct check *c, const struct check_stack *s, size_t 
 }
 
 bool check_frames(struct check *c, struct check_level *l)
-{
-	return !check_is_wanted(c, c->out->calls + 1) || check_all_frames(c, l);
-}
-
-bool check_all_frames(struct check *c, struct check_level *l)
 {
 	const struct dep_strand *strand = l->strand;
 	struct check_stack *s = l->stack;

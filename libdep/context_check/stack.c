@@ -209,8 +209,10 @@ int check_enter(struct check *c, struct check_stack *s, struct check_function *f
 	c->out->calls++;
 	if (push(c, s, f, edge) || (ret == 1 && encode(c)))
 		return c->err;
-	if (check_is_due(c, s))
+	if (check_is_due(c)) {
+		check_next(c, s);
 		check_context(c, s);
+	}
 	return c->err;
 }
 
@@ -324,7 +326,7 @@ static size_t at_work(struct check_level *l)
 	return l->split ? l->strand->n : l->strand->n - 1;
 }
 
-struct check_level *check_level(struct check *c)
+struct check_level *check_find_level(struct check *c)
 {
 	struct dep_strand *strand = c->walk->at;
 	struct check_level *l = strand->hooked;
