@@ -83,6 +83,8 @@ int dep_contexts_check(struct dep_store *store, const struct dep_fragments *code
 	w->code = code;
 	w->hooks = &check_hooks;
 	w->hooks_arg = c;
+	/* Without checks only the functions of frames are needed. */
+	w->flat = !c->options->every;
 	err = check_code_make(c);
 	err = err ? dep_fail(err, "contexts") : run(c);
 	dep_cc_encoder_free(&c->encoder);

@@ -86,8 +86,8 @@ u32 dep_context_of(struct dep_walk *w, u8 kind, const struct dep_branch_at *b)
 	w->tree.refused = false;
 	if (is_cached(w, c, kind, b))
 		return c->to;
-	c->to = dep_context_new(w, w->ctx, kind, b->step->pc, b->fragment, b->to, b->to_fragment,
-				false);
+	c->to = dep_context_new(w, w->flat && kind == DEP_CONTEXT_CALL ? 0 : w->ctx, kind,
+				b->step->pc, b->fragment, b->to, b->to_fragment, false);
 	return cache(w, c, kind, b);
 }
 
