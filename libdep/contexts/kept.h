@@ -14,7 +14,7 @@
 #include "libdep/format/read/kept_file.h"
 
 /* Increase it when rows or their meaning change, or when other contexts are found. */
-#define DEP_CONTEXTS_VERSION	1u
+#define DEP_CONTEXTS_VERSION	2u
 
 enum dep_kept_contexts_table {
 	DEP_KEPT_CONTEXTS, DEP_KEPT_SHARES, DEP_KEPT_CONTEXT_TIMES, DEP_KEPT_CONTEXTS_TABLES
