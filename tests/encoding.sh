@@ -237,7 +237,8 @@ for i in reversed(range(100)):
 print("int main(void) { for (int i = 0, k; i < 400; i++) {")
 print("for (k = 0; k < 101; k++) seen[k] = 0; f0(); } return 0; }")
 END
-if "${CC:-gcc}" -O0 -static -o ladder ladder.c && "$DEPCTL" record -q -o ladder.dep -- ./ladder; then
+if "${CC:-gcc}" -O0 -static -o ladder ladder.c &&
+   "$DEPCTL" record -q -o ladder.dep -- ./ladder; then
 	"$DEPCTL" query contexts --table=encoding --json ladder.dep | head -n 1 >json
 	is "ids that are large are exact" "$(/usr/bin/python3 -c 'import json
 row = json.load(open("json"))

@@ -221,7 +221,7 @@ static inline bool check_is_due(const struct check *c)
 	return c->out->calls >= c->next;
 }
 
-/** check_next() - decide which call is to be checked after the one that is due */
+/** check_next() - decide which call is checked after the one that was made last */
 void check_next(struct check *c, const struct check_stack *s);
 /** check_context() - record the context of @s and decode it; forgets @s after a mismatch */
 void check_context(struct check *c, struct check_stack *s);

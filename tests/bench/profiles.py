@@ -18,8 +18,8 @@ to the native run, their mean is geometric.  Profiles:
 
 Each command makes the whole profile: what an earlier one has kept in the store is removed.  A
 profile that fails, or is not complete, has no ratio, and the others of its program count.  The
-gates: edges at most 2, contexts and paths at most 3, encoding at most 5 times native; a profile that
-failed does not pass.
+gates: edges at most 2, contexts and paths at most 3, encoding at most 5 times native; a profile
+that failed does not pass.
 
 At the end, one store is counted 100 times in one process, whose memory must not grow after the
 third time.

@@ -358,7 +358,8 @@ static bool is_gone(u32 n)
 static void unmapped_is_gone(void **state)
 {
 	static const struct dep_module module[MODULES] = {
-		{ .process = 1, .from_ns = 1, .to_ns = 20 }, { .process = 2, .from_ns = 1, .to_ns = 20 },
+		{ .process = 1, .from_ns = 1, .to_ns = 20 },
+		{ .process = 2, .from_ns = 1, .to_ns = 20 },
 		{ .process = 1, .from_ns = 30 },
 	};
 	struct dep_segment seg[] = { { .start_ns = 10 }, { .start_ns = 20 }, { .start_ns = 25 } };
@@ -393,7 +394,8 @@ static void unmapped_is_gone(void **state)
 static void unmapped_before_a_mapping(void **state)
 {
 	static const struct dep_module module[MODULES] = {
-		{ .process = 1, .from_ns = 1, .to_ns = 20 }, { .process = 1, .from_ns = 1, .to_ns = 40 },
+		{ .process = 1, .from_ns = 1, .to_ns = 20 },
+		{ .process = 1, .from_ns = 1, .to_ns = 40 },
 		{ .process = 1, .from_ns = 30 },
 	};
 	u32 a, b;

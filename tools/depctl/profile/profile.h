@@ -85,7 +85,7 @@ void profile_close(struct profile_view *v);
  */
 int profile_select(struct profile_view *v, bool complete);
 
-/** profile_selects_all() - true if all segments are selected: counts of the whole store are valid */
+/** profile_selects_all() - true if all segments are selected: counts of the whole store fit */
 bool profile_selects_all(const struct profile_view *v);
 
 /** profile_failed() - print a message for @err, a negative errno; EXIT_FAILURE */

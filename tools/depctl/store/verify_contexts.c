@@ -75,10 +75,11 @@ void verify_contexts_text(struct out *out, const struct dep_context_check *check
 		   (unsigned long long)check->mismatches, (unsigned long long)check->encodings);
 	out_printf(out, "contexts: %llu stacks compared, %llu not compared; ",
 		   (unsigned long long)check->compared, (unsigned long long)check->not_compared);
-	out_printf(out, "of %llu stacks %llu go on from their creators, %llu have unknown callers; ",
-		   (unsigned long long)check->stacks, (unsigned long long)check->created,
-		   (unsigned long long)check->unknown_callers);
-	out_printf(out, "%llu unknown returns\n", (unsigned long long)check->unknown_returns);
+	out_printf(out, "of %llu stacks %llu go on from their creators, ",
+		   (unsigned long long)check->stacks, (unsigned long long)check->created);
+	out_printf(out, "%llu have unknown callers; %llu unknown returns\n",
+		   (unsigned long long)check->unknown_callers,
+		   (unsigned long long)check->unknown_returns);
 }
 
 void verify_contexts_json(struct json *j, const struct dep_context_check *check)
