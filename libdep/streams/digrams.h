@@ -5,8 +5,9 @@
  * Most lookups find nothing, and most digrams that are entered go again after a few symbols.  A
  * line of the table is seldom in a cache, so both cases avoid it:
  *
- *   A guard has a filter of the digrams that begin with its rule: a bit for each, chosen by the
- *   tag.  If the bit is not set, the table does not have the digram.  Bits stay when digrams go.
+ *   A guard has a filter of the digrams that begin or end with its rule: a bit for each, chosen
+ *   by the tag.  If the bit is not set, the table does not have the digram.  Bits stay when
+ *   digrams go.
  *
  *   A new digram waits in @late, and its line is loaded meanwhile.  It is entered when SEQ_LINE
  *   others have come after it, unless it has gone.  It counts as a digram of the table.
@@ -48,9 +49,37 @@ static inline void seq_digram_prefetch(const struct sequitur *g, u32 tag)
 	__builtin_prefetch(&g->line[seq_home(g->bits, tag)], 1);
 }
 
-static inline u64 seq_filter_bit(u32 tag)
+/* The filter of the rule that node @n stands for. */
+static inline u64 *seq_filter(const struct sequitur *g, u32 n)
 {
-	return 1ull << (SEQ_FILTER_SHIFT + tag % SEQ_FILTER_BITS);
+	return &g->node[g->node[n].symbol].symbol;
+}
+
+static inline u64 seq_filter_bit(u32 number)
+{
+	return 1ull << (SEQ_FILTER_SHIFT + number % SEQ_FILTER_BITS);
+}
+
+/* Set the bits of the digram of @a. */
+static inline void seq_filter_add(struct sequitur *g, u32 a, u32 tag)
+{
+	u32 b = seq_next(g, a);
+
+	if (seq_kind(g, a) == SEQ_RULE)
+		*seq_filter(g, a) |= seq_filter_bit(tag);
+	if (seq_kind(g, b) == SEQ_RULE)
+		*seq_filter(g, b) |= seq_filter_bit(tag / SEQ_FILTER_BITS);
+}
+
+/* False: the table does not have the digram of @a. */
+static inline bool seq_filter_has(const struct sequitur *g, u32 a, u32 tag)
+{
+	u32 b = seq_next(g, a);
+
+	if (seq_kind(g, a) == SEQ_RULE && !(*seq_filter(g, a) & seq_filter_bit(tag)))
+		return false;
+	return seq_kind(g, b) != SEQ_RULE ||
+	       (*seq_filter(g, b) & seq_filter_bit(tag / SEQ_FILTER_BITS));
 }
 
 /* A bit for each of @v that is @n. */
@@ -85,8 +114,7 @@ static inline void seq_enter_late(struct sequitur *g, u32 place)
 		return;
 	g->late.node[place] = 0;
 	seq_line_put(g->line, g->bits, a, tag);
-	if (seq_kind(g, a) == SEQ_RULE)
-		g->node[g->node[a].symbol].symbol |= seq_filter_bit(tag);
+	seq_filter_add(g, a, tag);
 }
 
 /**
@@ -141,8 +169,7 @@ static inline u32 *seq_digram_find(struct sequitur *g, u32 a, u32 tag)
 
 	if (at)
 		return at;
-	if (seq_kind(g, a) == SEQ_RULE &&
-	    !(g->node[g->node[a].symbol].symbol & seq_filter_bit(tag)))
+	if (!seq_filter_has(g, a, tag))
 		return NULL;
 	for (i = seq_home(g->bits, tag);; i = (i + 1) & mask) {
 		at = seq_line_find(g, &g->line[i], a, tag);
