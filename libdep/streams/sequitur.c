@@ -38,7 +38,7 @@
 #define SPARE_NODES	64u
 #define RULE_NODES	2u
 
-/* Symbols between one that is added and the one whose slot is loaded. */
+/* Symbols between one that is added and the pair whose line of the digram table is loaded. */
 #define AHEAD		12u
 
 struct sequitur *sequitur_new(size_t memory)

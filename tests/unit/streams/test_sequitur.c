@@ -98,7 +98,7 @@ static void check_equal(const struct sequitur *g, const struct sequitur *h)
 
 static void test_random(void **state)
 {
-	u64 cases = from_env("ADEPT_TEST_COUNT", 600), i, j, n, in[300];
+	u64 cases = from_env("ADEPT_TEST_COUNT", 600), i, j, n, part, in[300];
 	struct sequitur *g, *same;
 
 	(void)state;
@@ -112,8 +112,13 @@ static void test_random(void **state)
 		for (j = 0; j < n; j++) {
 			assert_int_equal(sequitur_append(g, in[j]), 0);
 			check_open(g);
-			assert_int_equal(sequitur_append(same, in[j]), 0);
-			if (!(rnd() % 32))
+		}
+		for (j = 0; j < n; j += part) {
+			part = 1 + rnd() % 40;
+			if (part > n - j)
+				part = n - j;
+			assert_int_equal(sequitur_append_all(same, in + j, part), part);
+			if (!(rnd() % 4))
 				check_open(same);
 		}
 		assert_int_equal(g->shared, 0);
