@@ -376,7 +376,7 @@ int sequitur_append(struct sequitur *g, u64 symbol)
 	join(g, last, n);
 	join(g, n, SEQ_START);
 	g->symbols++;
-	push(g, last);
+	look(g, last);
 	look_at_pending(g);
 	return 0;
 }
