@@ -187,6 +187,7 @@ for kind in methods calls pairs contexts edges blocks coverage; do
 done
 valid query-paths query paths --json --min=0 racy.dep
 valid query-paths query paths --json --table=paths racy.dep
+valid query-paths query paths --json --table=coverage racy.dep racy.dep
 valid query-contexts query contexts --json --table=encoding racy.dep
 valid verify verify --json --contexts racy.dep
 valid query-streams query streams --json --threshold=0.1% racy.dep

@@ -78,6 +78,51 @@ is "the table as CSV" "$(wc -l <rows)" 2
 paths --table=paths --top=1 cc.dep
 is "the table has no --top" $? 2
 
+# ---- coverage ----
+cc -O0 -no-pie -o cover "$tests/programs/paths_cover.c" || fail "compiling paths_cover.c"
+recorded cover1.dep ./cover 000
+recorded cover2.dep ./cover 000 110
+recorded cover3.dep ./cover 000000 001
+
+# coverage FUNCTION STORE...: paths and potential paths of a function, and which graph that is
+coverage() {
+	local function=$1
+	shift
+	paths --csv --table=coverage --function="$function" "$@"
+	sed 1d rows | cut -d, -f2-4
+}
+
+is "coverage of one store" "$(coverage cover cover1.dep)" 1,8,file
+is "coverage of another one" "$(coverage cover cover2.dep)" 2,8,file
+is "coverage of both" "$(coverage cover cover1.dep cover2.dep)" 2,8,file
+is "coverage of three" "$(coverage cover cover3.dep cover1.dep cover2.dep)" 3,8,file
+is "coverage of a store twice" "$(coverage cover cover1.dep cover1.dep)" 1,8,file
+is "coverage of a loop" "$(coverage around cover1.dep) $(coverage around cover1.dep cover3.dep)" \
+	"3,8,file 4,8,file"
+for store in cc.dep gzip.dep perl.dep; do
+	[ -d $store ] || continue
+	paths --json --table=coverage $store
+	is "status" $? 0
+	cp rows coverage
+	paths --json --min=0 $store
+	[ $store = perl.dep ] || continue
+	is "coverage of $store" \
+		"$(/usr/bin/python3 "$tests/paths_coverage.py" coverage rows 2>&1)" ""
+done
+paths --table=coverage --top=3 cc.dep cover1.dep
+is "coverage has --top" "$(grep -c '^ *[0-9.]*%' rows)" 3
+paths --table=coverage --process=1 cc.dep cover1.dep
+is "a process of several stores" $? 2
+paths --table=paths cc.dep cover1.dep
+is "other tables are of one store" $? 2
+paths --table=coverage cc.dep nothing.dep
+is "a store that does not exist" $? 1
+mv cover covered
+# Functions have no names then.
+paths --csv --table=coverage cover1.dep cover2.dep
+is "coverage without the file" "$(grep -c '^0.5,2,4,executed,3,' rows)" 1
+mv covered cover
+
 # ---- damage ----
 # A segment that cannot be read is a gap for both profiles.
 cp -r cc.dep bad.dep
@@ -86,6 +131,9 @@ for i in 1 2 3 4 5 6 7; do
 	flip bad.dep/segments.000 $((size * i / 8))
 done
 equal "damaged segments" bad.dep
+paths --table=coverage cover1.dep bad.dep
+is "coverage with a damaged store" "$? $(grep -o "^depctl: bad.dep: incomplete" why | sort -u)" \
+	"1 depctl: bad.dep: incomplete"
 if grep -q "^[1-9][0-9]* segments cannot be read" result; then
 	pass "damaged segments are noticed"
 else

@@ -95,19 +95,65 @@ static void check_live(struct argp_state *state)
 		argp_error(state, "--every cannot be combined with --csv");
 }
 
-/* The encoding is that of the whole recording. */
+static bool is_table(const struct profile_options *o, const char *name)
+{
+	return o->table && !strcmp(o->table, name);
+}
+
+/* The encoding, and what is common, is that of the whole recording. */
 static void check_table(struct argp_state *state)
 {
 	const struct profile_options *o = state->input;
-	const char *other = o->function ? "--function" : o->top ? "--top" : NULL;
+	const char *rows = o->function ? "--function" : o->top ? "--top" : NULL;
+	const char *part = o->process ? "--process" : o->tid ? "--thread" : o->from_ns ? "--from" :
+			   o->to_ns ? "--to" : o->per_ns ? "--per" : NULL;
+	const char *other;
 
+	if (o->nmore && !is_table(o, "coverage"))
+		argp_error(state, "one store at a time, unless with --table=coverage");
+	if (!o->against != !is_table(o, "common"))
+		argp_error(state, o->against ? "--against needs --table=common" :
+			   "--table=common needs --against");
 	if (!o->table)
 		return;
-	if (!strcmp(o->table_name, "encoding"))
-		other = o->process ? "--process" : o->tid ? "--thread" : o->from_ns ? "--from" :
-			o->to_ns ? "--to" : o->per_ns ? "--per" : other;
+	if (is_table(o, "coverage"))
+		other = o->nmore ? part : NULL;
+	else if (is_table(o, "paths"))
+		other = rows;
+	else
+		other = part ? part : rows;
 	if (other)
-		argp_error(state, "--table=%s cannot be combined with %s", o->table_name, other);
+		argp_error(state, "--table=%s cannot be combined with %s%s", o->table, other,
+			   o->nmore ? " and several stores" : "");
+}
+
+/* Is @name one of those in o->tables? */
+static void set_table(struct argp_state *state, const char *name)
+{
+	struct profile_options *o = state->input;
+	const char *s = o->tables;
+	size_t n;
+
+	for (; *s; s += n + (s[n] == ' ')) {
+		n = strcspn(s, " ");
+		if (strlen(name) != n || strncmp(s, name, n) != 0)
+			continue;
+		o->table = name;
+		return;
+	}
+	argp_error(state, strchr(o->tables, ' ') ? "--table must be one of '%s', not '%s'" :
+		   "--table must be '%s', not '%s'", o->tables, name);
+}
+
+static void add_store(struct argp_state *state, const char *path)
+{
+	struct profile_options *o = state->input;
+	const char **more = reallocarray(o->more, o->nmore + 1, sizeof(*more));
+
+	if (!more)
+		argp_failure(state, EXIT_FAILURE, 0, "out of memory");
+	o->more = more;
+	o->more[o->nmore++] = path;
 }
 
 error_t profile_parse(int key, char *arg, struct argp_state *state)
@@ -143,9 +189,15 @@ error_t profile_parse(int key, char *arg, struct argp_state *state)
 		o->per_ns = take_time(state, "--per", arg);
 		return 0;
 	case OPT_TABLE:
-		if (strcmp(arg, o->table_name))
-			argp_error(state, "--table must be '%s', not '%s'", o->table_name, arg);
-		o->table = true;
+		set_table(state, arg);
+		return 0;
+	case OPT_AGAINST:
+		o->against = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (!o->path || !o->many)
+			break;
+		add_store(state, arg);
 		return 0;
 	case OPT_LIVE:
 		o->live = true;

@@ -27,8 +27,13 @@ struct profile_options {
 	bool all;			/* coverage: also functions that never ran */
 	bool files;			/* coverage: rows for source files */
 	bool inclusive;			/* methods: with callees */
-	const char *table_name;		/* that --table can have; set before options are parsed */
-	bool table;			/* print this table instead of rows */
+	const char *tables;		/* that --table can have; set before options are parsed */
+	const char *table;		/* print this table instead of rows; NULL: rows */
+	/* stores behind @path, with --table=coverage; @many: they are allowed, set as @tables is */
+	const char **more;
+	size_t nmore;
+	bool many;
+	const char *against;		/* paths: the store to compare with */
 	double min;			/* contexts: least share, from 0 to 1 */
 	const char *annotate;		/* edges: pattern of the functions to print */
 	bool live;			/* follow a recording that is running */
@@ -49,6 +54,7 @@ error_t profile_parse(int key, char *arg, struct argp_state *state);
 enum {
 	OPT_ALL = 700, OPT_FILES, OPT_MIN, OPT_ANNOTATE, OPT_INCLUSIVE, OPT_FUNCTION, OPT_CSV,
 	OPT_PER, OPT_LIVE, OPT_EVERY, OPT_DEPD, OPT_TABLE,
+	OPT_AGAINST,
 };
 
 /* ---- view.c ---- */
@@ -90,6 +96,9 @@ bool profile_selects_all(const struct profile_view *v);
 
 /** profile_failed() - print a message for @err, a negative errno; EXIT_FAILURE */
 int profile_failed(const struct profile_view *v, int err);
+
+/** profile_add_reasons() - warn of what @v lacks, if its rows are not those that are printed */
+void profile_add_reasons(const struct profile_view *v);
 
 /** profile_reasons() - why the profile is incomplete */
 void profile_reasons(const struct profile_view *v, struct reasons *r);

@@ -71,7 +71,8 @@ int query_run(const struct query_kind *kind, int argc, char **argv)
 		{ &common, 0, NULL, 0 }, { follows ? &live : &no_live, 0, NULL, 0 }, { 0 }
 	};
 	const struct argp argp = {
-		kind->options, parse, follows ? "STORE\n--live STORE|SESSION" : "STORE",
+		kind->options, parse, follows ? "STORE\n--live STORE|SESSION" :
+		kind->many ? "STORE..." : "STORE",
 		kind->doc, children, NULL, NULL
 	};
 	struct query *q = calloc(1, sizeof(*q));
@@ -82,7 +83,8 @@ int query_run(const struct query_kind *kind, int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	q->o.min = 0.001;
-	q->o.table_name = kind->table;
+	q->o.tables = kind->tables;
+	q->o.many = kind->many;
 	parse_args(&argp, argc, argv, 0, &q->o);
 	out_begin(&q->out);
 	if (q->o.form == PROFILE_TEXT)
@@ -94,6 +96,7 @@ int query_run(const struct query_kind *kind, int argc, char **argv)
 	if (status == QUERY_COMPLETE)
 		status = query_store(q, kind);
 	status |= out_end(&q->out);
+	free(q->o.more);
 	free(q);
 	return status;
 }

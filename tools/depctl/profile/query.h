@@ -78,6 +78,7 @@ struct query {
 	void *whole;			/* what begin() made of v.p */
 	bool running;			/* the recording goes on: these are the rows so far */
 	char path[PATH_MAX];		/* with --live: of the session's store */
+	int lacks;			/* exit status of the stores other than v's */
 	struct out out;
 	struct rows rows;
 };
@@ -89,7 +90,9 @@ struct query_kind {
 	/* print the rows of q->p; 0, -ENOMEM, or EXIT_FAILURE after a message */
 	int (*run)(struct query *q);
 	unsigned int needs;			/* VIEW_*; */
-	const char *table;			/* that --table can have; NULL: no such option */
+	/* tables that --table can have, with spaces between; NULL: no such option */
+	const char *tables;
+	bool many;				/* with a table, several stores can be given */
 	/* of the rows; NULL, or without columns: run() writes something else */
 	struct row_columns (*columns)(const struct query *q);
 	/* make and free q->whole; NULL: nothing.  begin() returns 0 or -ENOMEM */
@@ -151,6 +154,17 @@ struct row_columns figures_columns(const struct query *q, struct row_columns all
 /** paths_table() - print the table of paths; 0 or a negative errno */
 int paths_table(struct query *q, const struct dep_path_profile *p);
 struct row_columns paths_table_columns(const struct query *q);
+
+/* ---- query_paths.c ---- */
+
+/** paths_make() - the paths of @v; 0, or EXIT_FAILURE after a message */
+int paths_make(struct profile_view *v, struct dep_path_profile **out);
+
+/* ---- query_paths_coverage.c ---- */
+
+/** paths_coverage() - print which part of the paths was executed, in the other stores too */
+int paths_coverage(struct query *q, const struct dep_path_profile *p);
+struct row_columns paths_coverage_columns(void);
 
 /* ---- query_encoding.c ---- */
 

@@ -325,7 +325,7 @@ static const struct query_kind kind = {
 	.doc = "Print the tree of calling contexts, with the instructions of each context and of "
 	       "all that it called, the hottest first.",
 	.options = options, .run = run, .columns = columns_of,
-	.needs = VIEW_CONTEXTS | VIEW_NO_COUNTS, .table = "encoding",
+	.needs = VIEW_CONTEXTS | VIEW_NO_COUNTS, .tables = "encoding",
 };
 
 int query_contexts(int argc, char **argv)

@@ -152,26 +152,41 @@ static int print(struct query *q, const struct dep_path_profile *p)
 	return err;
 }
 
-static int run(struct query *q)
+int paths_make(struct profile_view *v, struct dep_path_profile **out)
 {
 	const struct dep_path_profile_options options = {
-		.fold = q->v.fold, .symbols = q->v.symbols,
-		.counts = profile_selects_all(&q->v) ? q->v.p : NULL,
+		.fold = v->fold, .symbols = v->symbols,
+		.counts = profile_selects_all(v) ? v->p : NULL,
 	};
-	struct dep_path_profile *p = NULL;
-	int err;
+	int err = dep_path_profile_make(v->store, v->code, &options, out);
 
-	err = dep_path_profile_make(q->v.store, q->v.code, &options, &p);
 	if (err)
-		return profile_failed(&q->v, err);
-	q->v.paths_not_counted = p->not_counted;
-	err = q->o.table ? paths_table(q, p) : print(q, p);
+		return profile_failed(v, err);
+	v->paths_not_counted = (*out)->not_counted;
+	return 0;
+}
+
+static int run(struct query *q)
+{
+	struct dep_path_profile *p = NULL;
+	int err = paths_make(&q->v, &p);
+
+	if (err)
+		return err;
+	if (!q->o.table)
+		err = print(q, p);
+	else if (!strcmp(q->o.table, "coverage"))
+		err = paths_coverage(q, p);
+	else
+		err = paths_table(q, p);
 	dep_path_profile_free(p);
 	return err;
 }
 
 static struct row_columns columns_of(const struct query *q)
 {
+	if (q->o.table && !strcmp(q->o.table, "coverage"))
+		return paths_coverage_columns();
 	if (q->o.table)
 		return paths_table_columns(q);
 	if (q->o.form == PROFILE_TEXT)
@@ -182,8 +197,9 @@ static struct row_columns columns_of(const struct query *q)
 static const struct argp_option options[] = {
 	{ "min", OPT_MIN, "SHARE", 0, "Leave out paths with less than SHARE of all instructions "
 	  "(default: 0.1%)", 1 },
-	{ "table", OPT_TABLE, "paths", 0, "Print how many paths there are, how long they are, and "
-	  "what counts of edges predict of them, instead of the paths", 1 },
+	{ "table", OPT_TABLE, "TABLE", 0, "Instead of the paths, print: paths: how many there are, "
+	  "how long they are, and what counts of edges predict of them; coverage: the part of the "
+	  "potential paths of each function that was executed, in all STOREs together", 1 },
 	{ 0 }
 };
 
@@ -191,7 +207,7 @@ static const struct query_kind kind = {
 	.doc = "Print the paths through functions that were executed, those with most instructions "
 	       "first.",
 	.options = options, .run = run, .columns = columns_of, .needs = VIEW_NO_LIVE,
-	.table = "paths",
+	.tables = "paths coverage", .many = true,
 };
 
 int query_paths(int argc, char **argv)

@@ -82,5 +82,5 @@ int query_print(struct query *q, const struct query_kind *kind)
 	if (status)
 		return status;
 	end_text(q);
-	return q->running ? EXIT_FAILURE : profile_status(&q->v);
+	return q->running ? EXIT_FAILURE : profile_status(&q->v) | q->lacks;
 }
