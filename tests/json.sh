@@ -188,6 +188,7 @@ done
 valid query-paths query paths --json --min=0 racy.dep
 valid query-paths query paths --json --table=paths racy.dep
 valid query-paths query paths --json --table=coverage racy.dep racy.dep
+valid query-paths query paths --json --table=common --against racy.dep racy.dep
 valid query-contexts query contexts --json --table=encoding racy.dep
 valid verify verify --json --contexts racy.dep
 valid query-streams query streams --json --threshold=0.1% racy.dep

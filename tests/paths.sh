@@ -123,6 +123,52 @@ paths --csv --table=coverage cover1.dep cover2.dep
 is "coverage without the file" "$(grep -c '^0.5,2,4,executed,3,' rows)" 1
 mv covered cover
 
+# ---- what is common ----
+# alone NAME OPTION...: compile a program that executes nothing else
+alone() {
+	local name=$1
+	shift
+	cc -O0 -static -nostdlib -fno-stack-protector -DALONE "$@" -Wl,--build-id -o "$name" \
+		"$tests/programs/paths_cover.c" || fail "compiling $name"
+}
+
+# common STORE OTHER: functions, common ones, changed ones, common paths, paths of either
+common() {
+	paths --csv --table=common --against "$2" "$1"
+	sed 1d rows | cut -d, -f1-5,9
+}
+
+alone train
+alone moved -DMOVED
+alone changed -DCHANGED
+recorded train.dep ./train 000
+recorded ref.dep ./train 000 110
+recorded moved.dep ./moved 000 110
+recorded last.dep ./train 001
+recorded changed.dep ./changed 001
+# cover(): 1 and 2 paths; around(): 3 and 5; main(): 2 and 3; start(): 1
+is "common paths" "$(common train.dep ref.dep)" 4,4,0,7,7,11
+is "shares of the first one" "$(sed 1d rows | cut -d, -f6-7)" 1,1
+# Of 12 executions: 1 of cover(), 4 of around(), 2 of main(), 1 of start()
+is "shares of the other one" "$(sed 1d rows | cut -d, -f10-11)" 0.636364,0.666667
+is "the other way round" "$(common ref.dep train.dep)" 4,4,0,7,11,7
+is "shares, the other way round" "$(sed 1d rows | cut -d, -f6-7,10-11)" 0.636364,0.666667,1,1
+is "functions that were moved" "$(common train.dep moved.dep)" 4,4,0,7,7,11
+is "the same recording" "$(common ref.dep ref.dep)" 4,4,0,11,11,11
+# Only the path of cover() has the branch that was changed.
+is "a function that was changed" "$(common last.dep changed.dep)" 4,4,1,6,7,7
+is "its other paths" "$(common train.dep changed.dep)" 4,4,1,5,7,7
+paths --table=common --against ref.dep train.dep
+is "figures in text" "$? $(grep -c '^ *[0-9.]*%\?  [a-z]' rows)" "0 12"
+paths --table=common train.dep
+is "common without --against" $? 2
+paths --against ref.dep train.dep
+is "--against without common" $? 2
+paths --table=common --against ref.dep --process=1 train.dep
+is "common with --process" $? 2
+paths --table=common --against nothing.dep train.dep
+is "common with no store" $? 1
+
 # ---- damage ----
 # A segment that cannot be read is a gap for both profiles.
 cp -r cc.dep bad.dep
@@ -133,6 +179,9 @@ done
 equal "damaged segments" bad.dep
 paths --table=coverage cover1.dep bad.dep
 is "coverage with a damaged store" "$? $(grep -o "^depctl: bad.dep: incomplete" why | sort -u)" \
+	"1 depctl: bad.dep: incomplete"
+paths --table=common --against bad.dep cc.dep
+is "common with a damaged store" "$? $(grep -o "^depctl: bad.dep: incomplete" why | sort -u)" \
 	"1 depctl: bad.dep: incomplete"
 if grep -q "^[1-9][0-9]* segments cannot be read" result; then
 	pass "damaged segments are noticed"

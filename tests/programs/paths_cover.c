@@ -2,10 +2,24 @@
 /*
  * Suite: paths.  paths_cover ABC...: each argument is digits, which say which branches of cover()
  * are taken.
+ *
+ * With ALONE, nothing else is executed: no C library.  MOVED: the functions have other addresses.
+ * CHANGED: the code of one branch is another one.
  */
-#include <stddef.h>
-
 static volatile int sum;
+
+#ifdef CHANGED
+#define THREE	7
+#else
+#define THREE	3
+#endif
+
+#ifdef MOVED
+__attribute__((used)) static void moves(void)
+{
+	sum = 1;
+}
+#endif
 
 /* Three decisions, so 8 paths. */
 __attribute__((noinline)) static void cover(const char *s)
@@ -15,7 +29,7 @@ __attribute__((noinline)) static void cover(const char *s)
 	if (s[1] == '1')
 		sum += 2;
 	if (s[2] == '1')
-		sum += 3;
+		sum += THREE;
 	sum += 4;
 }
 
@@ -40,3 +54,20 @@ int main(int argc, char **argv)
 	}
 	return 0;
 }
+
+#ifdef ALONE
+__asm__(".globl _start\n"
+	"_start:\n"
+	"	mov	%rsp, %rdi\n"
+	"	call	start\n"
+	"	mov	$60, %eax\n"
+	"	xor	%edi, %edi\n"
+	"	syscall");
+
+void start(long *sp);
+
+void start(long *sp)
+{
+	main((int)*sp, (char **)(sp + 1));
+}
+#endif

@@ -166,6 +166,12 @@ int paths_make(struct profile_view *v, struct dep_path_profile **out);
 int paths_coverage(struct query *q, const struct dep_path_profile *p);
 struct row_columns paths_coverage_columns(void);
 
+/* ---- query_paths_common.c ---- */
+
+/** paths_common_table() - print which paths the store of --against has, too; 0, or an error */
+int paths_common_table(struct query *q, const struct dep_path_profile *p);
+struct row_columns paths_common_columns(const struct query *q);
+
 /* ---- query_encoding.c ---- */
 
 /** encoding_run() - print what encoding the contexts needs; a function of a query_kind */

@@ -177,6 +177,8 @@ static int run(struct query *q)
 		err = print(q, p);
 	else if (!strcmp(q->o.table, "coverage"))
 		err = paths_coverage(q, p);
+	else if (q->o.against)
+		err = paths_common_table(q, p);
 	else
 		err = paths_table(q, p);
 	dep_path_profile_free(p);
@@ -187,6 +189,8 @@ static struct row_columns columns_of(const struct query *q)
 {
 	if (q->o.table && !strcmp(q->o.table, "coverage"))
 		return paths_coverage_columns();
+	if (q->o.against)
+		return paths_common_columns(q);
 	if (q->o.table)
 		return paths_table_columns(q);
 	if (q->o.form == PROFILE_TEXT)
@@ -199,7 +203,9 @@ static const struct argp_option options[] = {
 	  "(default: 0.1%)", 1 },
 	{ "table", OPT_TABLE, "TABLE", 0, "Instead of the paths, print: paths: how many there are, "
 	  "how long they are, and what counts of edges predict of them; coverage: the part of the "
-	  "potential paths of each function that was executed, in all STOREs together", 1 },
+	  "potential paths of each function that was executed, in all STOREs together; common: which paths --against has, too", 1 },
+	{ "against", OPT_AGAINST, "STORE", 0, "With --table=common: the recording to compare with",
+	  1 },
 	{ 0 }
 };
 
@@ -207,7 +213,7 @@ static const struct query_kind kind = {
 	.doc = "Print the paths through functions that were executed, those with most instructions "
 	       "first.",
 	.options = options, .run = run, .columns = columns_of, .needs = VIEW_NO_LIVE,
-	.tables = "paths coverage", .many = true,
+	.tables = "paths coverage common", .many = true,
 };
 
 int query_paths(int argc, char **argv)
