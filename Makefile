@@ -259,8 +259,8 @@ $(B)/tests/test_context_intervals: $(call unit_obj,test_context_intervals fold_s
 $(B)/tests/test_callers: $(call unit_obj,test_callers fold_store stream stream_frag) $(B)/libdep.a
 $(B)/tests/test_path_profile: $(call unit_obj,test_path_profile fold_store stream stream_frag) \
 			    $(B)/libdep.a
-$(B)/tests/test_path_walks: $(call unit_obj,test_path_walks path_model fold_store stream stream_frag) \
-			  $(B)/libdep.a
+$(B)/tests/test_path_walks: $(call unit_obj,test_path_walks path_model fold_store stream \
+			  stream_frag) $(B)/libdep.a
 $(B)/tests/test_path_flow: $(call unit_obj,test_path_flow) $(B)/libdep.a
 # The test counts the memory that the library has.
 $(B)/tests/test_path_profile: private LIBS += -Wl,--wrap=malloc -Wl,--wrap=calloc \

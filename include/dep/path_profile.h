@@ -86,8 +86,8 @@ struct dep_path_function {
  *
  * @insns: executed in all rows
  * @not_counted: paths that did not fit in the memory allowed, or whose function has more than 2^20
- *	blocks; activations whose beginning was forgotten for lack of memory; and calls whose context
- *	did not fit, so that what they executed counts for the function that called
+ *	blocks; activations whose beginning was forgotten for lack of memory; and calls whose
+ *	context did not fit, so that what they executed counts for the function that called
  */
 struct dep_path_profile {
 	const struct dep_path_row *row;
@@ -192,8 +192,8 @@ int dep_path_flow_path(struct dep_path_flow *f, const struct dep_path_row *row,
 /**
  * dep_path_flow_code() - add code of the file, which is copied
  *
- * What can be reached in it is part of the graph then.  A branch to other code ends the function, as
- * a tail call does.  Calls return.
+ * What can be reached in it is part of the graph then.  A branch to other code ends the function,
+ * as a tail call does.  Calls return.
  *
  * Return: 0, -ENOMEM, or -E2BIG.
  */

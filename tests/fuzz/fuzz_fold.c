@@ -287,6 +287,29 @@ static void find_counted_contexts(struct dep_store *s, const struct dep_fragment
 	dep_contexts_free(b);
 }
 
+/* Potential paths of a function with all short paths of the store, and @code as its file. */
+static void find_potential(const struct dep_path_profile *p, const void *code, size_t size)
+{
+	struct dep_path_code block[8];
+	struct dep_path_flow *f;
+	uint64_t paths;
+	bool more;
+	size_t k;
+
+	if (!p->nrows || dep_path_flow_new(p->row->pc, &f))
+		return;
+	if (dep_path_flow_code(f, p->row->pc, code, size < 4096 ? size : 4096))
+		goto out;
+	for (k = 0; k < p->nrows; k++)
+		if (dep_path_profile_blocks(p, k, block, 8) <= 8 &&
+		    dep_path_flow_path(f, p->row + k, block, 0))
+			goto out;
+	if (!dep_path_flow_potential(f, &paths, &more) && !paths)
+		abort();
+out:
+	dep_path_flow_free(f);
+}
+
 /* What paths execute is what the profile has, unless some were not counted. */
 static void find_paths(struct dep_store *s, const struct dep_fragments *code,
 		       const struct dep_profile *whole)
@@ -309,6 +332,7 @@ static void find_paths(struct dep_store *s, const struct dep_fragments *code,
 				abort();
 		if (!dep_path_profile_table(p, &t) && t.predicted.edges > t.executed.edges)
 			abort();
+		find_potential(p, p->row, p->nrows * sizeof(*p->row));
 		dep_path_profile_free(p);
 	}
 }

@@ -247,7 +247,7 @@ static u8 kind_of(const struct model_run *from, u64 to)
 {
 	if (from->branch == DEP_BRANCH_COND && to != from->next)
 		return 1;
-	return from->branch == DEP_BRANCH_JUMP_INDIRECT || from->branch == DEP_BRANCH_RETURN ? 2 : 0;
+	return from->branch == DEP_BRANCH_JUMP_INDIRECT ? 2 : 0;
 }
 
 static void add_edge(struct graph *g, u32 from, u32 to, u8 kind)

@@ -67,8 +67,10 @@ void __wrap_free(void *p)
 
 /* ---- code ---- */
 
-enum { MAIN, MAIN_2, MAIN_3, F, G, G_2, G_3, G_4, RECURSIVE, PLAIN, PLAIN_2, PLAIN_3, WRITES, OLD, NEW, SAME,
-       WRITES_2, LOOP, LOOP_2, FRAGMENTS };
+enum {
+	MAIN, MAIN_2, MAIN_3, F, G, G_2, G_3, G_4, RECURSIVE, PLAIN, PLAIN_2, PLAIN_3,
+	WRITES, OLD, NEW, SAME, WRITES_2, LOOP, LOOP_2, FRAGMENTS
+};
 
 #define MAIN_PC		0x1000ull
 #define F_PC		0x2000ull

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Paths of stores that no program makes: random walks over a few functions, with calls that do not
- * return, returns without a call, jumps to anywhere, gaps, interrupted code and rewritten code.  The
- * paths must be those that the model counts naively.
+ * return, returns without a call, jumps to anywhere, gaps, interrupted code and rewritten code.
+ * The paths must be those that the model counts naively.
  */
 #include "fold_store.h"
 #include "path_model.h"

@@ -36,9 +36,9 @@ struct common_paths {
 /**
  * paths_common() - compare the paths of two stores
  *
- * Functions are matched as depctl diff does.  Paths are the same if they begin, branch and end at the
- * same places of matching functions; where it is not known that the code is the same, its bytes must
- * be.
+ * Functions are matched as depctl diff does.  Paths are the same if they begin, branch and end at
+ * the same places of matching functions; where it is not known that the code is the same, its bytes
+ * must be.
  *
  * Return: 0, or 1 after a message.
  */

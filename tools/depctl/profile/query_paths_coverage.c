@@ -16,7 +16,7 @@
 #include "tools/depctl/depctl.h"
 #include "query.h"
 
-#define CODE_MAX	(1u << 20)	/* bytes of a function's code that are read, for each part */
+#define CODE_MAX	(1u << 20)	/* bytes that are read of each part of a function */
 
 /* A function. */
 struct covered {
