@@ -390,9 +390,11 @@ static void number_versions(struct builder *b)
 /* The blocks remain, without the room for those that were united. */
 static void give_blocks(struct builder *b)
 {
-	struct dep_path_code *less = realloc(b->block, b->nblocks * sizeof(*less));
+	void *less = realloc(b->block, b->nblocks * sizeof(*b->block));
 
-	b->f->block = less ? less : b->block;
+	if (less)
+		b->block = less;
+	b->f->block = b->block;
 	b->block = NULL;
 }
 
