@@ -9,6 +9,8 @@
 #include "tools/depctl/common/missing.h"
 #include "tools/depctl/functions/functions.h"
 
+struct dep_path_profile;
+
 /* ---- options.c ---- */
 
 enum profile_form { PROFILE_TEXT, PROFILE_JSON, PROFILE_CSV };
@@ -96,6 +98,9 @@ bool profile_selects_all(const struct profile_view *v);
 
 /** profile_failed() - print a message for @err, a negative errno; EXIT_FAILURE */
 int profile_failed(const struct profile_view *v, int err);
+
+/** profile_paths() - make the paths of @v; 0, or EXIT_FAILURE after a message */
+int profile_paths(struct profile_view *v, struct dep_path_profile **out);
 
 /** profile_add_reasons() - warn of what @v lacks, if its rows are not those that are printed */
 void profile_add_reasons(const struct profile_view *v);

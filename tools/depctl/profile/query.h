@@ -155,11 +155,6 @@ struct row_columns figures_columns(const struct query *q, struct row_columns all
 int paths_table(struct query *q, const struct dep_path_profile *p);
 struct row_columns paths_table_columns(const struct query *q);
 
-/* ---- query_paths.c ---- */
-
-/** paths_make() - the paths of @v; 0, or EXIT_FAILURE after a message */
-int paths_make(struct profile_view *v, struct dep_path_profile **out);
-
 /* ---- query_paths_coverage.c ---- */
 
 /** paths_coverage() - print which part of the paths was executed, in the other stores too */

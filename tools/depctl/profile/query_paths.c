@@ -152,24 +152,10 @@ static int print(struct query *q, const struct dep_path_profile *p)
 	return err;
 }
 
-int paths_make(struct profile_view *v, struct dep_path_profile **out)
-{
-	const struct dep_path_profile_options options = {
-		.fold = v->fold, .symbols = v->symbols,
-		.counts = profile_selects_all(v) ? v->p : NULL,
-	};
-	int err = dep_path_profile_make(v->store, v->code, &options, out);
-
-	if (err)
-		return profile_failed(v, err);
-	v->paths_not_counted = (*out)->not_counted;
-	return 0;
-}
-
 static int run(struct query *q)
 {
 	struct dep_path_profile *p = NULL;
-	int err = paths_make(&q->v, &p);
+	int err = profile_paths(&q->v, &p);
 
 	if (err)
 		return err;

@@ -67,7 +67,7 @@ int paths_common_table(struct query *q, const struct dep_path_profile *p)
 	o.path = o.against;
 	status = profile_open(&v, &o, 0);
 	if (!status)
-		status = paths_make(&v, &other);
+		status = profile_paths(&v, &other);
 	if (!status) {
 		side[0] = side_of(&q->v, p);
 		side[1] = side_of(&v, other);

@@ -32,7 +32,7 @@ struct covered {
 struct coverage {
 	struct numbering functions, paths;
 	struct covered *row;
-	size_t room;
+	size_t n, room;
 	uint64_t *key;		/* of a path: function and end, then the runs */
 	struct dep_path_code *block;
 	size_t key_room, block_room;
@@ -147,6 +147,7 @@ static int64_t function_of(struct coverage *c, const struct profile_view *v, uns
 	if (err)
 		return err;
 	c->row[n] = (struct covered){ 0 };
+	c->n = n + 1ul;
 	err = new_function(c->row + n, v, site, f == NO_FUNCTION ? NULL : all + f);
 	return err ? err : (int64_t)number;
 }
@@ -237,7 +238,7 @@ static int add_others(struct coverage *c, struct query *q)
 		o.path = q->o.more[i];
 		status = profile_open(&v, &o, 0);
 		if (!status)
-			status = paths_make(&v, &p);
+			status = profile_paths(&v, &p);
 		if (!status)
 			status = add_store(c, q, &v, (unsigned int)i + 1, p);
 		if (!status) {
@@ -270,10 +271,10 @@ struct row_columns paths_coverage_columns(void)
 static int find_potential(struct coverage *c)
 {
 	struct covered *row;
-	uint32_t i;
+	size_t i;
 	int err;
 
-	for (i = 0; i < c->functions.n; i++) {
+	for (i = 0; i < c->n; i++) {
 		row = c->row + i;
 		if (row->unknown)
 			continue;
@@ -323,8 +324,9 @@ static int print(struct query *q, struct coverage *c)
 
 	if (err)
 		return err;
-	qsort(c->row, c->functions.n, sizeof(*c->row), by_paths);
-	while (n < c->functions.n && c->row[n].paths)
+	if (c->n)
+		qsort(c->row, c->n, sizeof(*c->row), by_paths);
+	while (n < c->n && c->row[n].paths)
 		n++;
 	n = query_rows(q, n);
 	for (i = 0; i < n; i++)
@@ -335,7 +337,7 @@ static int print(struct query *q, struct coverage *c)
 int paths_coverage(struct query *q, const struct dep_path_profile *p)
 {
 	struct coverage c = { 0 };
-	uint32_t i;
+	size_t i;
 	int err;
 
 	err = add_store(&c, q, &q->v, 0, p);
@@ -343,7 +345,7 @@ int paths_coverage(struct query *q, const struct dep_path_profile *p)
 		err = add_others(&c, q);
 	if (!err)
 		err = print(q, &c);
-	for (i = 0; c.row && i < c.functions.n; i++) {
+	for (i = 0; i < c.n; i++) {
 		dep_path_flow_free(c.row[i].flow);
 		free(c.row[i].name);
 	}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Open a store and make the profile that the options select. */
+#include <dep/path_profile.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,20 @@ int profile_open(struct profile_view *v, const struct profile_options *o, unsign
 		return EXIT_FAILURE;
 	status = profile_select(v, true);
 	return status ? status : make(v, needs);
+}
+
+int profile_paths(struct profile_view *v, struct dep_path_profile **out)
+{
+	const struct dep_path_profile_options options = {
+		.fold = v->fold, .symbols = v->symbols,
+		.counts = profile_selects_all(v) ? v->p : NULL,
+	};
+	int err = dep_path_profile_make(v->store, v->code, &options, out);
+
+	if (err)
+		return profile_failed(v, err);
+	v->paths_not_counted = (*out)->not_counted;
+	return 0;
 }
 
 void profile_close(struct profile_view *v)
