@@ -464,16 +464,14 @@ static int find_blocks(struct graph *g, const struct dep_path_flow *f)
 			if (!err)
 				at = next_block(g, f->run + i, at, g->block + g->nblocks++);
 		}
+	if (!err)
+		err = grow(&g->block, g->nblocks, &g->blocks_room, sizeof(*g->block));
 	if (err)
 		return err;
-	if (!is_leader(g, g->entry) || !g->nblocks) {
-		err = grow(&g->block, g->nblocks, &g->blocks_room, sizeof(*g->block));
-		if (err)
-			return err;
-		g->block[g->nblocks++] = (struct block){ .pc = g->entry, .last = g->entry };
-	}
+	/* Without code at the entry, vertex 0 is an empty block. */
+	g->block[g->nblocks++] = (struct block){ .pc = g->entry, .last = g->entry };
 	qsort_r(g->block, g->nblocks, sizeof(*g->block), compare_blocks, &g->entry);
-	for (i = 0, n = 0; i < g->nblocks; i++)
+	for (i = g->nblocks > 1 && g->block[1].pc == g->entry, n = 0; i < g->nblocks; i++)
 		if (!n || compare_blocks(g->block + n - 1, g->block + i, &g->entry))
 			g->block[n++] = g->block[i];
 	g->nblocks = n;

@@ -153,6 +153,26 @@ static void loops(void **state)
 	dep_path_flow_free(f);
 }
 
+/* Paths lead to the entry, whose code is not known. */
+static void no_entry(void **state)
+{
+	static const uint8_t bytes[] = { 0x90, 0x74, 0xfd, 0xc3 };
+	struct dep_path_code b[2];
+	struct dep_path_flow *f;
+
+	(void)state;
+	assert_int_equal(dep_path_flow_new(PC + 0x100, &f), 0);
+	b[0] = code(bytes, 0, 1, 3, DEP_BRANCH_COND);
+	b[1] = code(bytes, 3, 3, 4, DEP_BRANCH_RETURN);
+	add(f, DEP_PATH_ROW_WHOLE, b, 2, 0, 0);
+	/* The empty entry, and the path that begins elsewhere. */
+	check(f, 2, false);
+	/* The entry comes behind it as well. */
+	add(f, DEP_PATH_ROW_WHOLE, b, 1, PC + 0x100, 0);
+	check(f, 3, false);
+	dep_path_flow_free(f);
+}
+
 /* Code that is cut off, or is none. */
 static void odd_code(void **state)
 {
@@ -175,6 +195,7 @@ int main(void)
 		cmocka_unit_test(executed_code),
 		cmocka_unit_test(code_of_the_file),
 		cmocka_unit_test(loops),
+		cmocka_unit_test(no_entry),
 		cmocka_unit_test(odd_code),
 	};
 
