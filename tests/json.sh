@@ -182,6 +182,7 @@ schema "depctl record --races --json" report query-races
 "$tests/races/build.sh" "$tests/predict/c11.c" racy O2 "$tmp/order"
 "$DEPCTL" record -q --alone -o order.dep ./order >/dev/null 2>&1
 valid report report --json racy.dep
+valid report report --json --paths racy.dep
 for kind in methods calls pairs contexts edges blocks coverage; do
 	valid query-$kind query $kind --json racy.dep
 done

@@ -169,6 +169,35 @@ is "common with --process" $? 2
 paths --table=common --against nothing.dep train.dep
 is "common with no store" $? 1
 
+# ---- in the report ----
+for store in cc.dep gzip.dep perl.dep; do
+	[ -d $store ] || continue
+	paths --csv --min=0 $store
+	"$DEPCTL" report --paths --json --top=100000000 $store >report 2>why
+	is "status of the report" "$? $(wc -l <why)" "0 0"
+	is "the report has the paths of $store" \
+		"$(/usr/bin/python3 "$tests/report_paths.py" report rows 2>&1)" ""
+done
+paths --csv --process=1 cc.dep
+"$DEPCTL" report --paths --process=1 cc.dep >report 2>why
+sed -n '/^PATHS/,/^$/p' report >section
+is "the hottest path is the same" "$(awk 'NR == 2 { print $3, $4, $5 }' section)" \
+	"$(awk -F, 'NR == 2 { print $3, $4, $5 }' rows)"
+is "8 paths, and what is left" "$(grep -c '^ *[0-9.]*%  [^i]' section) $(
+	grep -c '^ *[0-9.]*%  in [0-9]* more$' section) $(
+	grep -c '^ *[0-9.]*%  in [0-9]* paths that did not end$' section)" "8 1 1"
+is "it counts the paths" "$(sed -n '1s/^PATHS (\([0-9]*\) executed).*/\1/p' section)" \
+	"$("$DEPCTL" query paths --csv --min=0 --process=1 cc.dep |
+		sed 1d | grep -c ',path,\|,loop,')"
+is "it fits 100 columns" "$(awk 'length > 100' report)" ""
+is "the loops are the same" "$(sed -n '/^HOT PATH/,/^$/p' report | awk '/%|-/ { print $2 }')" \
+	"$(sed -n '/^LOOPS/,/^$/p' report | awk '/%/ { print $2 }')"
+is "--top" "$("$DEPCTL" report --paths --top=3 cc.dep | sed -n '/^PATHS/,/ more$/p' | wc -l)" 5
+"$DEPCTL" report cc.dep >report
+is "no paths without --paths" "$(grep -c '^PATHS\|^HOT PATH' report)" 0
+"$DEPCTL" report --json cc.dep >report
+is "nor in JSON" "$(grep -c 'hot_paths\|hot_path' report)" 0
+
 # ---- damage ----
 # A segment that cannot be read is a gap for both profiles.
 cp -r cc.dep bad.dep

@@ -278,6 +278,39 @@ def selected(kind, rows):
     return +total
 
 
+def check_contexts():
+    """The contexts of the report are those of the query, with the same callers."""
+    rows = {r["context"]: r for r in query("contexts", "--min=0")}
+    report = json.loads(run("report", "--json", "--top=1000000", STORE))
+    order = sorted((r for r in rows.values() if r["instructions"]),
+                   key=lambda r: (-r["instructions"], r["context"]))
+    names = ("context", "at", "instructions", "references", "calls")
+    hot = report["hot_contexts"]
+    check("contexts of the report", len(hot) > 20 and report["context_count"] == len(hot) and
+          [[c[n] for n in names] for c in hot] == [[r[n] for n in names] for r in order],
+          "%d rows, not %d" % (len(hot), len(order)))
+    sites = {(r["parent_context"], key(r["site"])) for r in rows.values() if r["site"]}
+    for c in hot:
+        at, level = rows[c["context"]], 0
+        while at["parent_context"] and level < 64:
+            up = rows[at["parent_context"]]
+            got = c["callers"][level] if level < len(c["callers"]) else None
+            # What was called by a stub of a PLT has the stub's jump as its site there; the stub is
+            # another context of the same caller.
+            if (got != (at["site"] or up["at"]) and
+                    (at["parent_context"], got and key(got)) not in sites and
+                    (at["site"] or not got or got["function"] != up["at"]["function"])):
+                check("callers of a context", False, "context %d, caller %d: %r, not %r or in %r" %
+                      (c["context"], level, got, at["site"], up["at"]))
+                return
+            at, level = up, level + 1
+        if len(c["callers"]) != level:
+            check("callers of a context", False, "context %d has %d callers, not %d" %
+                  (c["context"], len(c["callers"]), level))
+            return
+    check("callers of all contexts", any(len(c["callers"]) > 4 for c in hot))
+
+
 def check_interval(kind, rows, start, per):
     alone = query(kind, *(["--from=%dus" % (start // 1000)] if start else []),
                   "--to=%dus" % ((start + per) // 1000))
@@ -418,6 +451,7 @@ def main():
     check_pairs()
     check_sums(insns, edges)
     check_intervals()
+    check_contexts()
     if sys.argv[3:]:
         check_known(insns)
 

@@ -332,6 +332,14 @@ is "the report fits 100 columns" "$(awk 'length > 100' report | wc -l)" 0
 for part in '^complete: yes$' FUNCTIONS LOOPS PROCESSES THREADS TIME NEXT; do
 	grep -q "$part" report && pass "report: $part" || fail "report: no $part"
 done
+is "no contexts between several processes" "$(grep -c '^CONTEXTS' report)" 0
+"$DEPCTL" report --process=1 profile.dep >one
+is "the hottest context" "$(awk '/^CONTEXTS/ { getline; print $2, $5 }' one)" \
+	"$("$DEPCTL" query contexts --csv --min=0 --process=1 profile.dep | sed 1d |
+		sort -t, -k6,6nr | awk -F, 'NR == 1 { print $8, $(NF - 2) }')"
+is "five contexts" "$(sed -n '/^CONTEXTS/,/^$/p' one | grep -c '%.* < ')" 5
+is "it fits 100 columns" "$(awk 'length > 100' one)" ""
+[ "$(wc -l <one)" -le 50 ] && pass "it fits a screen" || fail "$(wc -l <one) lines"
 # Each command that the report gives works.
 sed -n '/^NEXT/,$ s/^  .* depctl /depctl /p' report >next
 is "the report names commands" "$(($(wc -l <next) >= 4))" 1

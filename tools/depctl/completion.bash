@@ -237,8 +237,8 @@ _depctl()
 			options=$(_depctl_profile_options "${COMP_WORDS[2]}")
 		fi
 		;;
-	report) options="--process= --thread= --from= --to= --top= --html= --no-source --json --jobs=
-			--help" ;;
+	report) options="--process= --thread= --from= --to= --paths --top= --html= --no-source --json
+			--jobs= --help" ;;
 	export)
 		if [ "$COMP_CWORD" = 2 ] && [[ $cur != -* ]]; then
 			mapfile -t COMPREPLY < <(compgen -W "$(_depctl_formats)" -- "$cur")

@@ -9,16 +9,23 @@
 #include "report_html.h"
 #include "report_parts.h"
 
-static int run(const struct profile_options *o, int fd)
+static int print(struct report *r)
+{
+	return r->v.o->form == PROFILE_JSON ? report_json(r) : report_text(r);
+}
+
+static int run(const struct profile_options *o, int fd, bool paths)
 {
 	struct report *r = calloc(1, sizeof(*r));
-	int status;
+	int status, failed;
 
 	if (!r) {
 		warn("out of memory");
 		return EXIT_FAILURE;
 	}
 	status = profile_open(&r->v, o, VIEW_CONTEXTS);
+	if (!status && paths)
+		status = profile_paths(&r->v, &r->paths);
 	if (!status && report_collect(r)) {
 		warn("out of memory");
 		status = EXIT_FAILURE;
@@ -28,11 +35,12 @@ static int run(const struct profile_options *o, int fd)
 		r->out.fd = fd;
 		if (o->form == PROFILE_TEXT)
 			out_layout(&r->out);
-		if (o->form == PROFILE_JSON)
-			report_json(r);
-		else
-			report_text(r);
+		failed = print(r);
 		status = profile_status(&r->v) | out_end(&r->out);
+		if (failed) {
+			warn("out of memory");
+			status = EXIT_FAILURE;
+		}
 	}
 	report_free(r);
 	free(r);
@@ -43,7 +51,7 @@ int profile_report(const char *path, int fd)
 {
 	const struct profile_options o = { .path = path };
 
-	return run(&o, fd);
+	return run(&o, fd, false);
 }
 
 static const struct argp_child children[] = { { &profile_argp, 0, NULL, 0 }, { 0 } };
@@ -53,15 +61,18 @@ struct options {
 	struct profile_options o;
 	const char *html;
 	bool no_source;
+	bool paths;
 };
 
-enum { OPT_HTML = 760, OPT_NO_SOURCE };
+enum { OPT_HTML = 760, OPT_NO_SOURCE, OPT_PATHS };
 
 static const struct argp_option options[] = {
 	{ "html", OPT_HTML, "FILE", 0, "Write a page for a browser instead, with graphs and "
 	  "source", 3 },
 	{ "no-source", OPT_NO_SOURCE, NULL, 0, "With --html, leave out the text of source files",
 	  3 },
+	{ "paths", OPT_PATHS, NULL, 0, "Also count the paths through functions, which follows the "
+	  "calls of each thread twice more", 2 },
 	{ 0 }
 };
 
@@ -75,6 +86,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_NO_SOURCE:
 		options->no_source = true;
+		return 0;
+	case OPT_PATHS:
+		options->paths = true;
 		return 0;
 	case ARGP_KEY_END:
 		if (options->html && options->o.form != PROFILE_TEXT)
@@ -100,5 +114,5 @@ int cmd_report(int argc, char **argv)
 	parse_args(&argp, argc, argv, 0, &options);
 	if (options.html)
 		return report_html(&options.o, options.html, !options.no_source);
-	return run(&options.o, STDOUT_FILENO);
+	return run(&options.o, STDOUT_FILENO, options.paths);
 }

@@ -397,6 +397,21 @@ int loops_find(struct loops *l, const struct merged *m, const struct blocks *b,
 	return err;
 }
 
+int profile_loops(const struct profile_view *v, struct loops *l)
+{
+	struct blocks b = { 0 };
+	struct merged m;
+	int err = merged_make(&m, v, v->p);
+
+	if (!err)
+		err = blocks_make(&b, &m);
+	if (!err)
+		err = loops_find(l, &m, &b, v->f);
+	blocks_free(&b);
+	merged_free(&m);
+	return err;
+}
+
 void loops_free(struct loops *l)
 {
 	free(l->loop);

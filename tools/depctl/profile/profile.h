@@ -5,6 +5,8 @@
 
 #include <argp.h>
 
+#include <dep/path_profile.h>
+
 #include "tools/depctl/common/guesses.h"
 #include "tools/depctl/common/missing.h"
 #include "tools/depctl/functions/functions.h"
@@ -95,6 +97,9 @@ int profile_select(struct profile_view *v, bool complete);
 
 /** profile_selects_all() - true if all segments are selected: counts of the whole store fit */
 bool profile_selects_all(const struct profile_view *v);
+
+/** profile_paths() - count the paths of what is selected; 0, or EXIT_FAILURE after a message */
+int profile_paths(struct profile_view *v, struct dep_path_profile **out);
 
 /** profile_failed() - print a message for @err, a negative errno; EXIT_FAILURE */
 int profile_failed(const struct profile_view *v, int err);
@@ -197,7 +202,57 @@ struct loops {
 /** loops_find() - find the loops of all functions; 0 or -ENOMEM */
 int loops_find(struct loops *l, const struct merged *m, const struct blocks *b,
 	       const struct functions *f);
+/** profile_loops() - the same for all that @v has */
+int profile_loops(const struct profile_view *v, struct loops *l);
 void loops_free(struct loops *l);
+
+/* ---- hot_paths.c ---- */
+
+/**
+ * struct hot_path - a path, in all processes that executed it
+ * @row: index in dep_path_profile.row, of the first of these processes
+ * @insns: executed in it, each time together
+ * @loop: the head of a loop, if the path begins there and goes back to it; or else unit is
+ *	NO_FUNCTION
+ */
+struct hot_path {
+	size_t row;
+	uint64_t count, insns;
+	struct site function, loop;
+	uint32_t processes;
+};
+
+/**
+ * struct hot_paths - whole paths and loops of one block
+ * @path: sorted by insns, most first
+ * @partial, @partial_insns: rows of partial paths, and what they executed
+ * @truncated: functions with too many paths, as in struct dep_path_function
+ */
+struct hot_paths {
+	const struct dep_path_profile *p;
+	struct hot_path *path;
+	size_t n;
+	uint64_t partial, partial_insns, truncated;
+	/* The following is private. */
+	size_t *round, nround;	/* paths with @loop, sorted by it; the most executed first */
+};
+
+/** hot_paths_find() - sort the paths of @p, which must stay; 0 or -ENOMEM */
+int hot_paths_find(struct hot_paths *h, const struct dep_path_profile *p,
+		   const struct functions *f);
+void hot_paths_free(struct hot_paths *h);
+
+/** hot_paths_of_loop() - index of the most executed path round the loop at @head; h->n: none */
+size_t hot_paths_of_loop(const struct hot_paths *h, struct site head);
+
+/**
+ * path_text() - where the blocks of row @row begin, in hexadecimal
+ * @most: blocks at most; "..." stands for more
+ * @relative: as distances from the function
+ *
+ * Return: text that the caller frees; NULL: out of memory.
+ */
+char *path_text(const struct dep_path_profile *p, size_t row, size_t most, bool relative);
 
 /* ---- names.c: texts for people ---- */
 

@@ -43,21 +43,6 @@ static int sort_functions(struct report *r)
 	return 0;
 }
 
-static int find_loops(struct report *r)
-{
-	struct blocks b = { 0 };
-	struct merged m;
-	int err = merged_make(&m, &r->v, r->v.p);
-
-	if (!err)
-		err = blocks_make(&b, &m);
-	if (!err)
-		err = loops_find(&r->loops, &m, &b, r->v.f);
-	blocks_free(&b);
-	merged_free(&m);
-	return err;
-}
-
 /* ---- processes and threads ---- */
 
 static int by_thread_insns(const void *pa, const void *pb)
@@ -127,6 +112,30 @@ static int sum_threads(struct report *r)
 	return 0;
 }
 
+/* ---- contexts ---- */
+
+static int sort_contexts(struct report *r)
+{
+	const struct dep_contexts *c = r->v.c;
+	struct ranked *rank = calloc(c->ncontexts + 1, sizeof(*rank));
+	size_t i, n = 0;
+
+	for (i = 1; rank && i < c->ncontexts; i++)
+		if (c->context[i].insns)
+			rank[n++] = (struct ranked){ c->context[i].insns, (uint32_t)i };
+	r->context = calloc(n + 1, sizeof(*r->context));
+	if (!rank || !r->context) {
+		free(rank);
+		return -ENOMEM;
+	}
+	qsort(rank, n, sizeof(*rank), by_insns);
+	for (i = 0; i < n; i++)
+		r->context[i] = rank[i].i;
+	r->ncontexts = n;
+	free(rank);
+	return 0;
+}
+
 /* ---- time ---- */
 
 /* A damaged store can have segments that end before they start. */
@@ -185,7 +194,11 @@ int report_collect(struct report *r)
 	int err = sort_functions(r);
 
 	if (!err)
-		err = find_loops(r);
+		err = profile_loops(&r->v, &r->loops);
+	if (!err && r->paths)
+		err = hot_paths_find(&r->hot, r->paths, r->v.f);
+	if (!err)
+		err = sort_contexts(r);
 	if (!err)
 		err = sum_threads(r);
 	if (!err)
@@ -199,6 +212,9 @@ int report_collect(struct report *r)
 void report_free(struct report *r)
 {
 	loops_free(&r->loops);
+	hot_paths_free(&r->hot);
+	dep_path_profile_free(r->paths);
+	free(r->context);
 	free(r->function);
 	free(r->process);
 	free(r->thread);

@@ -32,20 +32,23 @@ static void put_functions(struct report *r, struct json *j)
 	json_close(j, ']');
 }
 
-static void put_loops(struct report *r, struct json *j)
+static int put_loops(struct report *r, struct json *j)
 {
 	size_t i, n = limit(r, r->loops.n);
+	int err = 0;
 
 	json_array(j, "loops");
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n && !err; i++) {
 		json_object(j, NULL);
 		json_site(j, "at", &r->v, r->loops.loop[i].header);
 		json_u64(j, "entered", r->loops.loop[i].entered);
 		json_u64(j, "iterations", r->loops.loop[i].iterations);
 		json_u64(j, "instructions", r->loops.loop[i].insns);
+		err = report_loop_json(r, j, &r->loops.loop[i]);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
+	return err;
 }
 
 static void put_processes(struct report *r, struct json *j)
@@ -90,12 +93,12 @@ static void put_threads(struct report *r, struct json *j)
 	json_close(j, ']');
 }
 
-void report_json(struct report *r)
+int report_json(struct report *r)
 {
 	const struct dep_meta *m = dep_store_meta(r->v.store);
 	struct json j;
 	size_t i;
-	int k;
+	int k, err;
 
 	json_begin(&j, &r->out);
 	json_object(&j, NULL);
@@ -110,8 +113,11 @@ void report_json(struct report *r)
 	json_u64(&j, "references", r->v.p->refs);
 	json_u64(&j, "function_count", r->nfunctions);
 	put_functions(r, &j);
-	put_loops(r, &j);
+	err = put_loops(r, &j);
 	json_u64(&j, "unsearched_functions", r->loops.unsearched);
+	if (!err)
+		err = report_paths_json(r, &j);
+	report_contexts_json(r, &j);
 	json_object(&j, "guessed_callers");
 	json_u64(&j, "thread_count", r->guesses.threads);
 	json_u64(&j, "instructions", r->guesses.insns);
@@ -126,4 +132,5 @@ void report_json(struct report *r)
 	json_close(&j, ']');
 	json_close(&j, '}');
 	json_line(&j);
+	return err;
 }

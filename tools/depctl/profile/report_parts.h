@@ -8,6 +8,8 @@
 
 #define REPORT_FUNCTIONS	10u	/* rows, unless --top tells otherwise */
 #define REPORT_LOOPS		5u
+#define REPORT_PATHS		8u
+#define REPORT_CONTEXTS		5u
 #define REPORT_PROCESSES	8u
 #define REPORT_THREADS		5u
 #define REPORT_WIDTH		100u	/* columns */
@@ -27,6 +29,10 @@ struct report {
 	uint32_t *function;		/* indexes of functions */
 	size_t nfunctions;
 	struct loops loops;
+	struct dep_path_profile *paths;	/* NULL: not asked for; then @hot is empty */
+	struct hot_paths hot;
+	uint32_t *context;		/* indexes of contexts that executed something */
+	size_t ncontexts;
 	struct guesses guesses;
 	struct process_sum *process;
 	size_t nprocesses;
@@ -41,7 +47,30 @@ struct report {
 int report_collect(struct report *r);
 void report_free(struct report *r);
 
-void report_text(struct report *r);
-void report_json(struct report *r);
+/* Both return 0 or -ENOMEM. */
+int report_text(struct report *r);
+int report_json(struct report *r);
+
+/* ---- report_text.c: parts of lines ---- */
+
+double per_cent(uint64_t part, uint64_t whole);
+/** report_put_name() - put @name with as many columns as names have */
+void report_put_name(struct report *r, const char *name);
+/** report_put_title() - begin a section: its title above names and what is before them */
+void report_put_title(struct report *r, const char *title);
+/** report_put_place() - end a line with the source line of @site, or the file that has the code */
+void report_put_place(struct report *r, struct site site);
+
+/* ---- report_paths.c: nothing is written unless paths were asked for; 0 or -ENOMEM ---- */
+
+int report_paths_text(struct report *r);
+int report_paths_json(struct report *r, struct json *j);
+/** report_loop_json() - write the hot path of @l, a member of its object */
+int report_loop_json(struct report *r, struct json *j, const struct loop *l);
+
+/* ---- report_contexts.c ---- */
+
+void report_contexts_text(struct report *r);
+void report_contexts_json(struct report *r, struct json *j);
 
 #endif

@@ -17,7 +17,7 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-static double per_cent(uint64_t part, uint64_t whole)
+double per_cent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
@@ -30,6 +30,19 @@ static void put_name(struct out *o, const char *s, size_t width)
 	out_shortened(o, s, width);
 	if (n < width)
 		out_printf(o, "%*s", (int)(width - n), "");
+}
+
+void report_put_name(struct report *r, const char *name)
+{
+	put_name(&r->out, name, NAME_WIDTH);
+}
+
+void report_put_title(struct report *r, const char *title)
+{
+	out_text(&r->out, "\n");
+	out_color(&r->out, COLOR_HEADING);
+	put_name(&r->out, title, NAME_WIDTH + 8);
+	out_color(&r->out, COLOR_END);
 }
 
 static void put_heading(struct report *r, const char *title, const char *rest)
@@ -136,10 +149,7 @@ static void put_functions(struct report *r)
 
 	functions_all(r->v.f, &f);
 	snprintf(title, sizeof(title), "FUNCTIONS (%zu executed)", r->nfunctions);
-	out_text(&r->out, "\n");
-	out_color(&r->out, COLOR_HEADING);
-	put_name(&r->out, title, NAME_WIDTH + 8);
-	out_color(&r->out, COLOR_END);
+	report_put_title(r, title);
 	out_printf(&r->out, " %7s %7s %11s %9s %7s%s\n", "self", "incl", "calls", "per call",
 		   "refs", module ? "  module" : "");
 	for (i = 0; i < n; i++)
@@ -155,8 +165,7 @@ static void put_functions(struct report *r)
 
 /* ---- loops ---- */
 
-/* Print the source line of @site, or the file that has the code. */
-static void put_place(struct report *r, struct site site)
+void report_put_place(struct report *r, struct site site)
 {
 	struct dep_place p;
 	char text[NAME_TEXT];
@@ -178,10 +187,7 @@ static void put_loops(struct report *r)
 
 	if (!n)
 		return;
-	out_text(&r->out, "\n");
-	out_color(&r->out, COLOR_HEADING);
-	put_name(&r->out, "LOOPS (without callees)", NAME_WIDTH + 8);
-	out_color(&r->out, COLOR_END);
+	report_put_title(r, "LOOPS (without callees)");
 	out_printf(&r->out, " %11s %12s %8s %9s  %s\n", "entered", "iterations", "trips",
 		   "per trip", "place");
 	for (i = 0; i < n; i++) {
@@ -198,7 +204,7 @@ static void put_loops(struct report *r)
 		out_printf(&r->out, " %11llu %12llu %8s %9s  ", (unsigned long long)l->entered,
 			   (unsigned long long)l->iterations, trips,
 			   human_count(l->iterations ? l->insns / l->iterations : 0, each));
-		put_place(r, l->header);
+		report_put_place(r, l->header);
 	}
 	if (r->loops.unsearched)
 		out_printf(&r->out, "  %zu function%s too large to find all loops\n",
@@ -326,12 +332,16 @@ static void put_next(struct report *r)
 			 "--annotate", top, store }, 6);
 	put_command_line(r, "tree of calls", (const char *const[]){ "depctl", "query", "contexts",
 			 store }, 4);
+	put_command_line(r, "hottest paths", (const char *const[]){ "depctl", "query", "paths",
+			 store }, 4);
 	put_command_line(r, "in a browser", (const char *const[]){ "depctl", "report", "--html",
 			 "report.html", store }, 5);
 }
 
-void report_text(struct report *r)
+int report_text(struct report *r)
 {
+	int err;
+
 	if (r->why.n)
 		reasons_text(&r->out, &r->why, ": ");
 	put_title(r);
@@ -340,8 +350,11 @@ void report_text(struct report *r)
 	put_guesses(r);
 	put_functions(r);
 	put_loops(r);
+	err = report_paths_text(r);
+	report_contexts_text(r);
 	put_processes(r);
 	put_threads(r);
 	put_time(r);
 	put_next(r);
+	return err;
 }
