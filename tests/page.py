@@ -4,6 +4,7 @@
 Prints "ok NAME" or "FAIL NAME: WHY" for each check.
 """
 import base64
+import csv
 import hashlib
 import json
 import os
@@ -82,7 +83,7 @@ def inclusive(data, match):
 
 def views(b, path, data, name):
     """Opens each view at two sizes, dark and light."""
-    for view in VIEWS:
+    for view in VIEWS + (["paths"] if data["paths"] else []):
         for width in (1280, 400):
             for dark in (False, True):
                 b.open(path, f"#view={view}", width, 800, dark)
@@ -297,6 +298,7 @@ def recorded_sums(path, methods, leaf_line):
              if (f, t) == (index["middle"], index["leaf"])]
     check("middle() calls leaf()", calls, [300])
     check("four threads", len(data["threads"]), 4)
+    check("no paths", data["paths"], None)
     return data
 
 
@@ -313,11 +315,113 @@ def recorded(b, path, data, leaf_line):
     b.run(f"{row}.click()")
     check("a click on the line marks its instructions",
           b.run("document.querySelectorAll('.assembly .marked').length") > 2)
+    check("the page says how to get paths",
+          b.run("document.querySelector('#tabs .tab-missing').title"),
+          "This page has no paths. depctl report --paths --html=FILE STORE adds them.")
+    b.open(path, "#view=paths&path=0")
+    check("there is no view of paths", [b.run("document.body.dataset.view"), b.errors],
+          ["flame", []])
     evil = next(i for i, n in enumerate(names) if n.startswith("</script>"))
     b.open(path, f"#view=flame&fn={evil}")
     check("a hostile symbol is text", [b.run("document.querySelector('.chip-text').textContent"),
                                        b.run("document.title"), b.errors],
           [names[evil], "target – profile", []])
+
+
+def path_sums(data, rows):
+    """The paths of the page are those of depctl query paths."""
+    paths, names, loops = data["paths"], data["functions"]["name"], data["paths"]["loops"]
+    page = sorted([names[f], c, n, b] for f, c, n, b in zip(
+        *(paths[k] for k in ("function", "count", "insns", "blocks"))))
+    query = sorted([r["at_function"], int(r["executions"]), int(r["path_instructions"]),
+                    int(r["blocks"])] for r in rows if r["kind"] != "partial")
+    check("paths are those of depctl query paths", [len(page) > 100, page == query], [True, True])
+    partial = [int(r["instructions"]) for r in rows if r["kind"] == "partial"]
+    check("so are those that did not end", [paths["partial"], paths["partial_insns"]],
+          [len(partial), sum(partial)])
+    whole_paths, wrong = 0, []
+    for k, function in enumerate(paths["function"]):
+        blocks = range(paths["first"][k], paths["first"][k + 1])
+        insns = sum(paths["code"]["to"][i] - paths["code"]["from"][i] + 1 for i in blocks)
+        # Some blocks are of functions without assembly on the page.
+        missing = paths["blocks"][k] - len(blocks)
+        whole_paths += not missing
+        if missing < 0 or (insns < paths["insns"][k]) != (missing > 0) or \
+                insns > paths["insns"][k]:
+            wrong.append([names[function], len(blocks), insns])
+    check("blocks have the instructions of their paths", wrong, [])
+    check("most paths have all blocks", whole_paths > len(page) * 0.8)
+    leaf = loops["function"].index(names.index("leaf"))
+    hot = loops["path"][leaf]
+    # Each call of leaf() has 40 rounds; the first one begins with the function.
+    check("the hot path of the loop in leaf()",
+          [loops["entered"][leaf], loops["iterations"][leaf], paths["count"][hot],
+           names[paths["function"][hot]], paths["round"][hot], paths["offset"][hot]],
+          [300, 300 * 41, 300 * 39, "leaf", 1, loops["offset"][leaf]])
+    return hot
+
+
+def path_table(b, data):
+    """Sorts and searches."""
+    paths, names = data["paths"], data["functions"]["name"]
+    rows = ("Array.from(document.querySelectorAll('.paths tbody tr'), "
+            "(r) => Number(r.dataset.path))")
+    for column, value in ((1, lambda k: paths["count"][k] * paths["insns"][k]),
+                          (2, lambda k: paths["count"][k]), (3, lambda k: paths["insns"][k]),
+                          (4, lambda k: paths["blocks"][k])):
+        if column > 1:
+            b.run(f"document.querySelector('.paths th:nth-child({column}) button').click()")
+        want = sorted(range(len(paths["count"])), key=lambda k: (-value(k), k))[:400]
+        check(f"paths sorted by column {column}", b.run(rows), want)
+    b.run("document.querySelector('.paths th:nth-child(1) button').click()")
+    b.key("/")
+    b.type("leaf")
+    want = {k for k, f in enumerate(paths["function"]) if "leaf" in names[f]}
+    check("search reduces the paths", set(b.run(rows)), want)
+    check("and the loops", b.run("document.querySelectorAll('.loops tbody tr').length"),
+          sum("leaf" in names[f] for f in paths["loops"]["function"]))
+    b.key("Escape")
+
+
+def with_paths(b, path, data, hot, leaf_line):
+    """The view of paths, and a path in the source view."""
+    views(b, path, data, "with paths")
+    names, paths = data["functions"]["name"], data["paths"]
+    b.open(path, "#view=functions")
+    b.key("8")
+    check("key 8 shows the paths", b.run("document.body.dataset.view"), "paths")
+    check("nothing is missing", b.run("document.querySelector('.tab-missing')"), None)
+    path_table(b, data)
+    loop = paths["loops"]["path"].index(hot)
+    cells = (f"Array.from(document.querySelector('.loops tr[data-loop=\"{loop}\"]').children, "
+             "(c) => c.title)")
+    check("a loop has its hot path", b.run(cells)[1:4],
+          [exact(300 * 41), f"{exact(300 * 39)} of {exact(300 * 41)} iterations",
+           exact(paths["insns"][hot])])
+    b.run(f"document.querySelector('.loops tr[data-loop=\"{loop}\"]').click()")
+    check("a click on a loop selects its hot path",
+          b.run("document.querySelector('.paths .selected').dataset.path"), str(hot))
+    check("the focus has it", f"path: {exact(300 * 39)} times" in focus_text(b))
+    b.key("s")
+    count = ("Array.from(document.querySelectorAll('.%s .on-path'), "
+             "(r) => r.children[%d].title)")
+    check("its instructions are marked with its count", b.run(count % ("assembly", 1)),
+          [exact(300 * 39)] * paths["insns"][hot])
+    check("so are its lines", [set(b.run(count % ("source", 2))), b.run(
+        f"document.querySelector('.source tr[data-line=\"{leaf_line}\"]')"
+        ".classList.contains('on-path')")], [{exact(300 * 39)}, True])
+    code = next(c for c in data["code"] if names[c["function"]] == "leaf")
+    check("others are not", b.run("document.querySelectorAll('.assembly tbody tr').length"),
+          len(code["at"]))
+    b.key("Escape")
+    check("escape leaves the path", [b.run("document.querySelectorAll('.on-path').length"),
+                                     "leaf" in focus_text(b)], [0, True])
+    b.open(path, f"#view=source&fn={names.index('main')}&path={hot}")
+    check("a path is of its function", [b.run("document.querySelectorAll('.on-path').length"),
+                                        "path:" in focus_text(b), b.errors], [0, False, []])
+    b.open(path, "#view=paths&path=99999999&fn=-4")
+    check("no such path", [b.run("document.querySelectorAll('.selected').length"), b.errors],
+          [0, []])
 
 
 def plain(b, path):
@@ -335,9 +439,18 @@ def main():
         if not browser.find():
             return
         arguments = [path, data, leaf_line]
+    if test == "paths":
+        path, query, leaf_line = arguments
+        text, data = load(path)
+        policy(text)
+        with open(query, encoding="utf-8") as f:
+            hot = path_sums(data, list(csv.DictReader(f)))
+        if not browser.find():
+            return
+        arguments = [path, data, hot, leaf_line]
     b = browser.Browser(scratch)
     try:
-        {"big": big, "hostile": hostile, "plain": plain,
+        {"big": big, "hostile": hostile, "plain": plain, "paths": with_paths,
          "recorded": recorded}[test](b, *arguments)
     except browser.BrowserError as e:
         print(f"FAIL {test}: {e}")

@@ -35,6 +35,10 @@ if record; then
 	is "nothing is printed" "$(cat "$tmp/out")" ""
 	"$DEPCTL" query methods --json "$tmp/target.dep" >"$tmp/methods" 2>&1
 	in_browser recorded "$tmp/target.html" "$tmp/methods" "$(line leaf)"
+	"$DEPCTL" query paths --csv --min=0 "$tmp/target.dep" >"$tmp/paths" 2>&1
+	"$DEPCTL" report --html="$tmp/paths.html" --paths "$tmp/target.dep" >"$tmp/out" 2>&1
+	is "a page with paths" "$? $(cat "$tmp/out")" "0 "
+	in_browser paths "$tmp/paths.html" "$tmp/paths" "$(line leaf)"
 else
 	fail "a page of a recording: $(tail -n 1 "$tmp/out")"
 fi

@@ -37,8 +37,7 @@ static void count_rows(const struct page_input *in, size_t nfunctions, uint32_t 
 	}
 }
 
-/* Address as linked; of code without a file, of the process. */
-static uint64_t address_of(const struct page_input *in, const struct dep_insn_count *row)
+uint64_t page_address(const struct page_input *in, const struct dep_insn_count *row)
 {
 	struct dep_place place;
 
@@ -95,7 +94,7 @@ static int collect(const struct page_input *in, const uint32_t *of, const bool *
 		if (of[i] < nfunctions && with[of[i]])
 			c->insn[c->n++] = (struct page_insn){
 				.function = of[i], .row = i, .count = p->insn[i].count,
-				.address = address_of(in, &p->insn[i]) };
+				.address = page_address(in, &p->insn[i]) };
 	merge(p, c);
 	return 0;
 }

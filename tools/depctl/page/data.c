@@ -9,15 +9,7 @@
 
 #define FORMAT	1	/* raised when model.js of another version could not read the data */
 
-/* Write a member: an array of one number for each index from 0 to @n - 1. */
-#define COLUMN(j, key, i, n, value) do { \
-	json_array(j, key); \
-	for (i = 0; i < (n); i++) \
-		json_i64(j, NULL, (int64_t)(value)); \
-	json_close(j, ']'); \
-} while (0)
-
-static int64_t number_of(const struct page_functions *f, uint32_t function)
+int64_t page_number(const struct page_functions *f, uint32_t function)
 {
 	return function == NO_FUNCTION || f->number[function] == NO_FUNCTION ?
 	       -1 : (int64_t)f->number[function];
@@ -30,7 +22,7 @@ static void write_tree(const struct page_tree *t, const struct page_functions *f
 	json_object(j, "nodes");
 	COLUMN(j, "parent", i, t->n, t->node[i].parent);
 	COLUMN(j, "function", i, t->n, t->node[i].kind == PAGE_PROCESS ?
-	       (int64_t)(int32_t)t->node[i].process : number_of(f, t->node[i].function));
+	       (int64_t)(int32_t)t->node[i].process : page_number(f, t->node[i].function));
 	COLUMN(j, "kind", i, t->n, t->node[i].kind);
 	COLUMN(j, "calls", i, t->n, t->node[i].calls);
 	COLUMN(j, "self", i, t->n, t->node[i].self);
@@ -135,8 +127,8 @@ static int write_functions(const struct page_input *in, const struct page_functi
 	json_u64(j, "pairs", s->pairs_left_out);
 	json_close(j, '}');
 	json_object(j, "pairs");
-	COLUMN(j, "caller", i, s->npairs, number_of(s, s->pair[i].caller));
-	COLUMN(j, "callee", i, s->npairs, number_of(s, s->pair[i].callee));
+	COLUMN(j, "caller", i, s->npairs, page_number(s, s->pair[i].caller));
+	COLUMN(j, "callee", i, s->npairs, page_number(s, s->pair[i].callee));
 	COLUMN(j, "calls", i, s->npairs, s->pair[i].calls);
 	COLUMN(j, "insns", i, s->npairs, s->pair[i].insns);
 	json_close(j, '}');
@@ -195,6 +187,8 @@ static int write_parts(const struct page_input *in, const struct parts *p, struc
 	ret = write_functions(in, &p->functions, &j);
 	if (!ret)
 		ret = page_code_write(in, &p->code, &p->functions, &j);
+	if (!ret)
+		ret = page_paths_write(in, &p->code, &p->functions, &j);
 	json_close(&j, '}');
 	json_line(&j);
 	return ret;

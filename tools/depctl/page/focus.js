@@ -3,7 +3,17 @@
 // browser's back button returns to the previous one.
 
 const VIEWS = ['flame', 'icicle', 'sandwich', 'tree', 'timeline', 'source', 'functions'];
-const NO_FOCUS = { view: 'flame', thread: -1, from: 0, to: BUCKETS, fn: -1, node: 0, query: '' };
+if (data.paths) VIEWS.push('paths');
+const NO_FOCUS = {
+	view: 'flame',
+	thread: -1,
+	from: 0,
+	to: BUCKETS,
+	fn: -1,
+	path: -1,
+	node: 0,
+	query: '',
+};
 const focus = { ...NO_FOCUS };
 const watchers = [];
 
@@ -19,6 +29,7 @@ function readFocus() {
 	if (VIEWS.includes(p.get('view'))) next.view = p.get('view');
 	next.thread = clamp(p.get('thread'), 0, data.threads.length - 1, -1);
 	next.fn = clamp(p.get('fn'), 0, FUNCTIONS - 1, -1);
+	next.path = clamp(p.get('path'), 0, data.paths ? data.paths.function.length - 1 : -1, -1);
 	next.node = clamp(p.get('node'), 0, NODES - 1, 0);
 	next.from = clamp(p.get('from'), 0, BUCKETS - 1, 0);
 	next.to = clamp(p.get('to'), next.from + 1, BUCKETS, BUCKETS);
@@ -29,7 +40,7 @@ function readFocus() {
 function writeFocus(replace) {
 	const p = new URLSearchParams();
 	p.set('view', focus.view);
-	for (const key of ['thread', 'fn', 'node', 'from', 'to'])
+	for (const key of ['thread', 'fn', 'path', 'node', 'from', 'to'])
 		if (focus[key] !== NO_FOCUS[key]) p.set(key, focus[key]);
 	if (focus.query) p.set('q', focus.query);
 	const url = `#${p}`;
@@ -40,6 +51,8 @@ function writeFocus(replace) {
 function apply(next) {
 	const old = { ...focus };
 	Object.assign(focus, next);
+	// A path belongs to the function in focus.
+	if (focus.path >= 0 && data.paths.function[focus.path] !== focus.fn) focus.path = -1;
 	if (old.thread !== focus.thread || old.from !== focus.from || old.to !== focus.to)
 		weigh(focus);
 	for (const watch of watchers) watch(old);
@@ -55,6 +68,7 @@ function setFocus(change) {
 function widenFocus() {
 	if (focus.query) setFocus({ query: '' });
 	else if (focus.node) setFocus({ node: 0 });
+	else if (focus.path >= 0) setFocus({ path: -1 });
 	else if (focus.fn >= 0) setFocus({ fn: -1 });
 	else if (focus.from > 0 || focus.to < BUCKETS) setFocus({ from: 0, to: BUCKETS });
 	else if (focus.thread >= 0) setFocus({ thread: -1 });

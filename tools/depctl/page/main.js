@@ -9,10 +9,11 @@ const TABS = {
 	timeline: ['Timeline', timelineView],
 	source: ['Source', sourceView],
 	functions: ['Functions', functionsView],
+	paths: ['Paths', pathsView],
 };
 const KEYS = [
 	['/', 'search'],
-	['1 to 7', 'choose a view'],
+	[`1 to ${VIEWS.length}`, 'choose a view'],
 	['Esc', 'undo the narrowest part of the focus'],
 	['arrows', 'in a graph: move; in a table: next row, open or close'],
 	['Enter', 'in a graph: zoom in; in a table: choose the function'],
@@ -21,6 +22,7 @@ const KEYS = [
 	['c', 'its callers and callees'],
 	['?', 'this list'],
 ];
+const HOW_TO_GET_PATHS = 'depctl report --paths --html=FILE STORE';
 let shown = {};
 let overview = null;
 
@@ -114,6 +116,17 @@ function showTabs() {
 			),
 		),
 	);
+	if (!paths)
+		byId('tabs').append(
+			element(
+				'span',
+				{
+					className: 'tab-missing',
+					title: `This page has no paths. ${HOW_TO_GET_PATHS} adds them.`,
+				},
+				'Paths: report --paths',
+			),
+		);
 	byId('key-table').append(
 		...KEYS.map(([key, what]) =>
 			element(
@@ -151,6 +164,8 @@ function showFocus() {
 		);
 	if (focus.thread >= 0) chip(`thread ${threadName(focus.thread)}`, { thread: -1 });
 	if (focus.fn >= 0) chip(functionName(focus.fn), { fn: -1 });
+	if (focus.path >= 0)
+		chip(`path: ${exact(paths.count[focus.path])} times`, { path: -1 });
 	if (focus.node) chip(`zoom: ${nodeName(focus.node)}`, { node: 0 });
 	if (weight.partial)
 		chips.push(
@@ -178,7 +193,7 @@ function showSide() {
 	const side = byId('side');
 	const scroll = side.scrollTop;
 	side.replaceChildren();
-	if (side.offsetParent && focus.view !== 'functions')
+	if (side.offsetParent && !['functions', 'paths'].includes(focus.view))
 		functionTable(
 			side,
 			FUNCTION_COLUMNS.filter((c) =>

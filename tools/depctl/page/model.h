@@ -131,6 +131,24 @@ void page_code_free(struct page_code *c);
 int page_code_write(const struct page_input *in, const struct page_code *c,
 		    const struct page_functions *f, struct json *j);
 
+/** page_address() - address of @row as linked; of code without a file, of the process */
+uint64_t page_address(const struct page_input *in, const struct dep_insn_count *row);
+
+/** page_number() - number on the page of @function, an index in functions_all(); -1: none */
+int64_t page_number(const struct page_functions *f, uint32_t function);
+
+/* Write a member: an array of one number for each index from 0 to @n - 1. */
+#define COLUMN(j, key, i, n, value) do { \
+	json_array(j, key); \
+	for (i = 0; i < (n); i++) \
+		json_i64(j, NULL, (int64_t)(value)); \
+	json_close(j, ']'); \
+} while (0)
+
+/** page_paths_write() - write member "paths"; null if the page has none */
+int page_paths_write(const struct page_input *in, const struct page_code *c,
+		     const struct page_functions *f, struct json *j);
+
 /** page_data_write() - write the page's data as JSON that can stand in a script element */
 int page_data_write(const struct page_input *in, struct out *o);
 

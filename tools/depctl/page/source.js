@@ -44,7 +44,31 @@ function shownLines(file, lines) {
 	return Array.from(numbers).sort((a, b) => a - b);
 }
 
-function sourceTable(file, lines, all, onLine) {
+/* The cell of a count of the selected path; empty if it does not execute the row. */
+function pathCell(path, on) {
+	return on ? numberCell(path.count) : element('td', { className: 'number' });
+}
+
+function pathHeading(path) {
+	return path
+		? [element('th', { title: 'times that the selected path executed it' }, 'path')]
+		: [];
+}
+
+/* The lines of a file that the selected path executes. */
+function pathLines(code, file, path) {
+	const lines = new Set();
+	for (const i of path ? path.code : []) if (code.file[i] === file) lines.add(code.line[i]);
+	return lines;
+}
+
+/* The file with the first line of the selected path; without one, otherwise. */
+function pathFile(code, path, otherwise) {
+	for (const i of path ? path.code : []) if (code.file[i] >= 0) return code.file[i];
+	return otherwise;
+}
+
+function sourceTable(file, lines, all, path, onPath, onLine) {
 	const text = sourceText.get(file) || new Map();
 	const peak = Math.max(...Array.from(lines.values(), (line) => line.insns));
 	const body = element('tbody');
@@ -56,7 +80,7 @@ function sourceTable(file, lines, all, onLine) {
 				element(
 					'tr',
 					{ className: 'gap' },
-					element('td', { colSpan: 4 }, '⋯'),
+					element('td', { colSpan: path ? 5 : 4 }, '⋯'),
 				),
 			);
 		last = n;
@@ -65,10 +89,12 @@ function sourceTable(file, lines, all, onLine) {
 			{ data: { line: n }, on: { click: () => onLine(n) } },
 			line ? shareCell(line.insns, all) : element('td'),
 			line ? numberCell(line.times) : element('td'),
+			...(path ? [pathCell(path, onPath.has(n))] : []),
 			element('td', { className: 'number line' }, String(n)),
 			element('td', { className: 'code' }, text.has(n) ? text.get(n) : ''),
 		);
 		heat(row, line ? line.insns : 0, peak);
+		row.classList.toggle('on-path', onPath.has(n));
 		body.append(row);
 	}
 	return element(
@@ -88,6 +114,7 @@ function sourceTable(file, lines, all, onLine) {
 					},
 					'times',
 				),
+				...pathHeading(path),
 				element('th', null, 'line'),
 				element('th', { className: 'name' }, 'source'),
 			),
@@ -96,7 +123,7 @@ function sourceTable(file, lines, all, onLine) {
 	);
 }
 
-function assemblyTable(code, onRow) {
+function assemblyTable(code, path, onRow) {
 	const peak = Math.max(...code.count, 1);
 	const body = element('tbody');
 	for (let i = 0; i < code.at.length; i++) {
@@ -104,6 +131,7 @@ function assemblyTable(code, onRow) {
 			'tr',
 			{ data: { index: i }, on: { click: () => onRow(i) } },
 			numberCell(code.count[i]),
+			...(path ? [pathCell(path, path.code.has(i))] : []),
 			element('td', { className: 'address' }, code.at[i].slice(2)),
 			element('td', { className: 'code' }, code.text[i]),
 			element(
@@ -113,6 +141,7 @@ function assemblyTable(code, onRow) {
 			),
 		);
 		heat(row, code.count[i], peak);
+		row.classList.toggle('on-path', Boolean(path) && path.code.has(i));
 		body.append(row);
 	}
 	return element(
@@ -125,6 +154,7 @@ function assemblyTable(code, onRow) {
 				'tr',
 				null,
 				element('th', null, 'times'),
+				...pathHeading(path),
 				element('th', { className: 'address' }, 'address'),
 				element('th', { className: 'name' }, 'instruction'),
 				element('th', null, 'line'),
@@ -177,6 +207,7 @@ function sourceView(view) {
 	const code = codeOf.get(f);
 	if (!code) return noCode(view, f);
 	const files = lineCounts(code);
+	const path = pathCode(f);
 	const all = code.count.reduce((sum, n) => sum + n, 0);
 	const order = Array.from(files.keys()).sort(
 		(a, b) => sum(files.get(b)) - sum(files.get(a)),
@@ -230,10 +261,19 @@ function sourceView(view) {
 				),
 			);
 		left.append(
-			sourceTable(file, files.get(file), all, (n) => {
-				const row = mark(view, code, file, n);
-				if (row) right.scrollTop = row.offsetTop - right.clientHeight / 3;
-			}),
+			sourceTable(
+				file,
+				files.get(file),
+				all,
+				path,
+				pathLines(code, file, path),
+				(n) => {
+					const row = mark(view, code, file, n);
+					if (row)
+						right.scrollTop =
+							row.offsetTop - right.clientHeight / 3;
+				},
+			),
 		);
 	}
 	view.append(
@@ -251,7 +291,7 @@ function sourceView(view) {
 				'counts are of the whole recording.',
 		),
 	);
-	if (order.length) show(order[0]);
+	if (order.length) show(pathFile(code, path, order[0]));
 	else
 		left.append(
 			element(
@@ -261,7 +301,7 @@ function sourceView(view) {
 			),
 		);
 	right.append(
-		assemblyTable(code, (i) => {
+		assemblyTable(code, path, (i) => {
 			if (code.file[i] < 0) return;
 			if (code.file[i] !== shown) show(code.file[i]);
 			mark(view, code, code.file[i], code.line[i]);
@@ -277,5 +317,9 @@ function sourceView(view) {
 			right,
 		),
 	);
+	for (const pane of path ? [left, right] : []) {
+		const first = pane.querySelector('.on-path');
+		if (first) pane.scrollTop = first.offsetTop - pane.clientHeight / 3;
+	}
 	return {};
 }

@@ -113,6 +113,6 @@ int cmd_report(int argc, char **argv)
 
 	parse_args(&argp, argc, argv, 0, &options);
 	if (options.html)
-		return report_html(&options.o, options.html, !options.no_source);
+		return report_html(&options.o, options.html, !options.no_source, options.paths);
 	return run(&options.o, STDOUT_FILENO, options.paths);
 }

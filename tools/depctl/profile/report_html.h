@@ -7,10 +7,10 @@
 
 /**
  * report_html() - write the profile that @o selects as a page to the file @path
- * @source: with the text of source files
+ * @source: with the text of source files; @paths: with paths
  *
  * Return: 0, or EXIT_FAILURE after a message or if segments could not be read.
  */
-int report_html(const struct profile_options *o, const char *path, bool source);
+int report_html(const struct profile_options *o, const char *path, bool source, bool paths);
 
 #endif
