@@ -207,7 +207,7 @@ function loopRow(i) {
 					'td',
 					{
 						className: 'share',
-						title: 'no path goes round: other loops cut each iteration',
+						title: 'no path begins there and goes back to it',
 					},
 					'–',
 				)

@@ -83,7 +83,7 @@ static int put_loop(struct report *r, const struct loop *l)
 	if (i == r->hot.n) {
 		out_text(&r->out, "     -  ");
 		report_put_name(r, name);
-		out_text(&r->out, " no path goes round: other loops cut each iteration\n");
+		out_text(&r->out, " no path begins there and goes back to it\n");
 		return 0;
 	}
 	row = &r->hot.p->row[r->hot.path[i].row];
