@@ -286,6 +286,91 @@ static void names(void **state)
 	cJSON_Delete(data);
 }
 
+/* Check that @key of @object is the @n numbers of @want. */
+static void check_numbers(cJSON *object, const char *key, const double *want, int n)
+{
+	cJSON *array = cJSON_GetObjectItem(object, key);
+	int i;
+
+	assert_int_equal(cJSON_GetArraySize(array), n);
+	for (i = 0; i < n; i++)
+		assert_true(cJSON_GetArrayItem(array, i)->valuedouble == want[i]);
+}
+
+/* Blocks become ranges of instructions; those without instructions on the page are left out. */
+static void paths(void **state)
+{
+	const struct dep_path_code block[] = {
+		{ 0x102, 0x104, 3, 0 }, { 0x106, 0x107, 2, 0 },	/* instructions 2-4 and 6-7 of f */
+		{ 0x200, 0x201, 2, 0 },				/* the first ones of main */
+		{ 0x900, 0x901, 2, 0 }, { 0x107, 0x106, 1, 0 },	/* none; backwards */
+		{ 0x106, 0x900, 1, 0 }, { 0x104, 0x104, 1, 0 },
+	};
+	struct page_path path[] = {
+		{ .count = 7, .insns = 5, .offset = 2, .block = block, .nblocks = 2, .process = 1,
+		  .image = 1, .function = 1, .blocks = 2, .round = true },
+		{ .count = 3, .insns = 9, .offset = -16, .block = block + 2, .nblocks = 5,
+		  .process = 1, .image = 1, .function = NO_FUNCTION, .blocks = 5 },
+		/* Of another process, and without blocks. */
+		{ .count = 2, .insns = 1, .block = block, .nblocks = 2, .process = 2, .image = 1,
+		  .function = 0, .blocks = 2 },
+		{ .count = 1, .insns = 4, .process = 1, .image = 1, .function = 0, .blocks = 9 },
+	};
+	const struct page_loop loop[] = {
+		{ .entered = 1, .iterations = 8, .insns = 40, .offset = 2, .function = 1,
+		  .path = 0, .line = 12 },
+		{ .entered = 2, .iterations = 5, .insns = 30, .function = 0, .path = NO_FUNCTION },
+		{ .entered = 2, .iterations = 5, .insns = 30, .function = 0, .path = 4 },
+	};
+	const struct page_paths made = {
+		.path = path, .loop = loop, .n = 4, .nloops = 3, .loops_left_out = 1,
+		.left_out = 5, .left_insns = 6, .partial = 2, .partial_insns = 20, .truncated = 1,
+	};
+	cJSON *data, *p, *code, *loops;
+	struct page_input in;
+	uint32_t f, main, i;
+
+	(void)state;
+	fake_begin(1, 1);
+	main = fake_function("main", "program");
+	f = fake_function("f", "program");
+	fake_context(0, NO_FUNCTION, 0, 0, 0);
+	fake_context(0, main, 1, 1, 20);
+	fake_context(1, f, 1, 1, 80);
+	for (i = 0; i < 8; i++)
+		fake_insn(f, 0x100 + i, 10, NULL, 0);
+	for (i = 0; i < 2; i++)
+		fake_insn(main, 0x200 + i, 10, NULL, 0);
+	in = *fake_input();
+	data = data_of(&in);
+	assert_true(cJSON_IsNull(cJSON_GetObjectItem(data, "paths")));
+	cJSON_Delete(data);
+	in.paths = &made;
+	data = data_of(&in);
+	p = cJSON_GetObjectItem(data, "paths");
+	code = cJSON_GetObjectItem(p, "code");
+	loops = cJSON_GetObjectItem(p, "loops");
+	/* On the page, f has number 1 or 0, by the instructions of both. */
+	i = !strcmp(cJSON_GetArrayItem(column(data, "functions", "name"), 1)->valuestring, "f");
+	check_numbers(p, "function", (double[]){ i, -1, !i, !i }, 4);
+	check_numbers(p, "offset", (double[]){ 2, -16, 0, 0 }, 4);
+	check_numbers(p, "count", (double[]){ 7, 3, 2, 1 }, 4);
+	check_numbers(p, "insns", (double[]){ 5, 9, 1, 4 }, 4);
+	check_numbers(p, "blocks", (double[]){ 2, 5, 2, 9 }, 4);
+	check_numbers(p, "round", (double[]){ 1, 0, 0, 0 }, 4);
+	check_numbers(p, "first", (double[]){ 0, 2, 4, 4, 4 }, 5);
+	check_numbers(code, "function", (double[]){ i, i, !i, i }, 4);
+	check_numbers(code, "from", (double[]){ 2, 6, 0, 4 }, 4);
+	check_numbers(code, "to", (double[]){ 4, 7, 1, 4 }, 4);
+	check_numbers(loops, "path", (double[]){ 0, -1, -1 }, 3);
+	check_numbers(loops, "iterations", (double[]){ 8, 5, 5 }, 3);
+	check_numbers(loops, "line", (double[]){ 12, 0, 0 }, 3);
+	assert_true(member(p, "left_insns") == 6);
+	assert_true(member(p, "partial_insns") == 20);
+	assert_true(member(p, "loops_left_out") == 1);
+	cJSON_Delete(data);
+}
+
 static void file(void **state)
 {
 	char folder[] = "/tmp/adept-page.XXXXXX", path[64], other[64];
@@ -331,6 +416,7 @@ int main(void)
 		cmocka_unit_test(largest_times),
 		cmocka_unit_test(depth),
 		cmocka_unit_test(names),
+		cmocka_unit_test(paths),
 		cmocka_unit_test(file),
 	};
 
