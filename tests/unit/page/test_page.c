@@ -305,6 +305,7 @@ static void paths(void **state)
 		{ 0x200, 0x201, 2, 0 },				/* the first ones of main */
 		{ 0x900, 0x901, 2, 0 }, { 0x107, 0x106, 1, 0 },	/* none; backwards */
 		{ 0x106, 0x900, 1, 0 }, { 0x104, 0x104, 1, 0 },
+		{ 0x100, 0x100, 1, 0 },
 	};
 	struct page_path path[] = {
 		{ .count = 7, .insns = 5, .offset = 2, .block = block, .nblocks = 2, .process = 1,
@@ -312,8 +313,8 @@ static void paths(void **state)
 		{ .count = 3, .insns = 9, .offset = -16, .block = block + 2, .nblocks = 5,
 		  .process = 1, .image = 1, .function = NO_FUNCTION, .blocks = 5 },
 		/* Of another process, and without blocks. */
-		{ .count = 2, .insns = 1, .block = block, .nblocks = 2, .process = 2, .image = 1,
-		  .function = 0, .blocks = 2 },
+		{ .count = 2, .insns = 1, .block = block + 7, .nblocks = 1, .process = 0, .image = 1,
+		  .function = 0, .blocks = 1 },
 		{ .count = 1, .insns = 4, .process = 1, .image = 1, .function = 0, .blocks = 9 },
 	};
 	const struct page_loop loop[] = {
@@ -356,7 +357,7 @@ static void paths(void **state)
 	check_numbers(p, "offset", (double[]){ 2, -16, 0, 0 }, 4);
 	check_numbers(p, "count", (double[]){ 7, 3, 2, 1 }, 4);
 	check_numbers(p, "insns", (double[]){ 5, 9, 1, 4 }, 4);
-	check_numbers(p, "blocks", (double[]){ 2, 5, 2, 9 }, 4);
+	check_numbers(p, "blocks", (double[]){ 2, 5, 1, 9 }, 4);
 	check_numbers(p, "round", (double[]){ 1, 0, 0, 0 }, 4);
 	check_numbers(p, "first", (double[]){ 0, 2, 4, 4, 4 }, 5);
 	check_numbers(code, "function", (double[]){ i, i, !i, i }, 4);
