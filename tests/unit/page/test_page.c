@@ -313,8 +313,8 @@ static void paths(void **state)
 		{ .count = 3, .insns = 9, .offset = -16, .block = block + 2, .nblocks = 5,
 		  .process = 1, .image = 1, .function = NO_FUNCTION, .blocks = 5 },
 		/* Of another process, and without blocks. */
-		{ .count = 2, .insns = 1, .block = block + 7, .nblocks = 1, .process = 0, .image = 1,
-		  .function = 0, .blocks = 1 },
+		{ .count = 2, .insns = 1, .block = block + 7, .nblocks = 1, .process = 0,
+		  .image = 1, .function = 0, .blocks = 1 },
 		{ .count = 1, .insns = 4, .process = 1, .image = 1, .function = 0, .blocks = 9 },
 	};
 	const struct page_loop loop[] = {

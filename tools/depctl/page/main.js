@@ -122,7 +122,9 @@ function showTabs() {
 				'span',
 				{
 					className: 'tab-missing',
-					title: `This page has no paths. ${HOW_TO_GET_PATHS} adds them.`,
+					title:
+						'This page has no paths. ' +
+						`${HOW_TO_GET_PATHS} adds them.`,
 				},
 				'Paths: report --paths',
 			),

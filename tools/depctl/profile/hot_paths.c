@@ -115,7 +115,7 @@ static bool same_path(struct joined *j, const struct entry *a, const struct entr
 	return true;
 }
 
-/* The last of the first @n entries with the path of @x; @n: none.  Different ones can have a hash. */
+/* Index below @n of an entry with the path of @x; @n: none.  Different ones can have one hash. */
 static size_t find_same(struct joined *j, const struct entry *e, size_t n, const struct entry *x)
 {
 	size_t k = n;
