@@ -391,6 +391,13 @@ def with_paths(b, path, data, hot, leaf_line):
     b.key("8")
     check("key 8 shows the paths", b.run("document.body.dataset.view"), "paths")
     check("nothing is missing", b.run("document.querySelector('.tab-missing')"), None)
+    evil = next(i for i, n in enumerate(names) if n.startswith("</script>"))
+    check("a hostile symbol is text in the paths", [
+        b.run("Array.from(document.querySelectorAll('.paths .name-text, .loops .name-text'), "
+              "(e) => e.textContent)").count(f"{names[evil]}+{paths['offset'][k]:x}") > 1
+        for k, f in enumerate(paths["function"]) if f == evil and paths["round"][k]], [True])
+    check("it was not executed", [b.run("document.title"), b.run(
+        "document.querySelectorAll('img').length")], ["target – profile", 0])
     path_table(b, data)
     loop = paths["loops"]["path"].index(hot)
     cells = (f"Array.from(document.querySelector('.loops tr[data-loop=\"{loop}\"]').children, "
