@@ -30,7 +30,7 @@ def biases(rows):
 
 
 def joined(rows, bias):
-    """Executions and instructions of each path in all processes; paths round each loop."""
+    """Executions, instructions and processes of each path; paths round each loop."""
     paths, rounds = {}, {}
     for row in rows:
         if row["kind"] == "partial" or (row["process"], row["at_module"]) not in bias:
@@ -39,12 +39,13 @@ def joined(rows, bias):
         blocks = tuple(p - b for p in row["path"])
         back = int(row["next"], 16) - b if row["next"] else None
         key = (row["at_module"], row["at_linked_address"], row["kind"], blocks, back)
-        sums = paths.setdefault(key, [0, 0])
+        sums = paths.setdefault(key, [0, 0, set()])
         sums[0] += int(row["executions"])
         sums[1] += int(row["instructions"])
+        sums[2].add(row["process"])
         if row["kind"] == "loop" or back == blocks[0]:
             rounds.setdefault((row["at_module"], blocks[0]), set()).add(key)
-    return paths, rounds
+    return {k: [n, insns, len(p)] for k, (n, insns, p) in paths.items()}, rounds
 
 
 def of_report(row, module, bias):
@@ -52,7 +53,8 @@ def of_report(row, module, bias):
     b = bias[str(row["process"]), module]
     blocks = tuple(int(p, 16) - b for p in row["path"].split())
     back = int(row["next"], 16) - b if row["next"] else None
-    return (row["kind"], blocks, back), [row["executions"], row["instructions"]]
+    return (row["kind"], blocks, back), [row["executions"], row["instructions"],
+                                      row["process_count"]]
 
 
 def main():

@@ -50,10 +50,15 @@ char *path_text(const struct dep_path_profile *p, size_t row, size_t most, bool 
 
 /* ---- rows with the same blocks ---- */
 
-/** struct entry - a row while rows are added up; @hash: of its blocks */
+/**
+ * struct entry - a row while rows are added up
+ * @hash: of its blocks
+ * @process: of the last row that was added; a process can have mapped a file twice
+ */
 struct entry {
 	struct hot_path path;
 	uint64_t hash;
+	uint32_t process;
 };
 
 /** struct joined - what compares two rows */
@@ -139,7 +144,8 @@ static size_t add_up(struct joined *j, struct entry *e, size_t n)
 		if (k < out) {
 			e[k].path.count += e[i].path.count;
 			e[k].path.insns += e[i].path.insns;
-			e[k].path.processes++;
+			e[k].path.processes += e[k].process != e[i].process;
+			e[k].process = e[i].process;
 		} else {
 			e[out++] = e[i];
 		}
@@ -224,6 +230,7 @@ static size_t take_rows(struct hot_paths *h, const struct functions *f, struct e
 			h->partial_insns += r->count * r->insns;
 			continue;
 		}
+		e[n].process = r->process;
 		e[n++].path = (struct hot_path){
 			.row = i, .count = r->count, .insns = r->count * r->insns,
 			.function = functions_site(f, r->process, r->image, r->pc),
