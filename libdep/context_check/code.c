@@ -24,7 +24,8 @@
 
 static int by_pc(const void *pa, const void *pb, void *arg)
 {
-	const struct dep_code_fragment *f = arg, *a = f + *(const u32 *)pa, *b = f + *(const u32 *)pb;
+	const struct dep_code_fragment *f = arg;
+	const struct dep_code_fragment *a = f + *(const u32 *)pa, *b = f + *(const u32 *)pb;
 
 	if (a->process != b->process)
 		return a->process < b->process ? -1 : 1;

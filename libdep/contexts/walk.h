@@ -223,7 +223,7 @@ struct dep_walk {
 	bool followed;		/* it has seen the exit at hand, whose branch is rare */
 	const struct dep_walk_hooks *hooks;	/* NULL: none */
 	void *hooks_arg;
-	bool flat;		/* a call site has one context for each callee, not one for each path */
+	bool flat;		/* a call site has one context for each callee, not for each path */
 
 	/* finds callers at an attach; NULL: they are not looked for */
 	struct dep_symbols *symbols;
