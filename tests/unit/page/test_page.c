@@ -297,15 +297,17 @@ static void check_numbers(cJSON *object, const char *key, const double *want, in
 		assert_true(cJSON_GetArrayItem(array, i)->valuedouble == want[i]);
 }
 
+#define BLOCK(from, to, n)	{ .pc = from, .last = to, .insns = n }
+
 /* Blocks become ranges of instructions; those without instructions on the page are left out. */
 static void paths(void **state)
 {
 	const struct dep_path_code block[] = {
-		{ 0x102, 0x104, 3, 0 }, { 0x106, 0x107, 2, 0 },	/* instructions 2-4 and 6-7 of f */
-		{ 0x200, 0x201, 2, 0 },				/* the first ones of main */
-		{ 0x900, 0x901, 2, 0 }, { 0x107, 0x106, 1, 0 },	/* none; backwards */
-		{ 0x106, 0x900, 1, 0 }, { 0x104, 0x104, 1, 0 },
-		{ 0x100, 0x100, 1, 0 },
+		BLOCK(0x102, 0x104, 3), BLOCK(0x106, 0x107, 2),	/* instructions 2-4 and 6-7 of f */
+		BLOCK(0x200, 0x201, 2),				/* the first ones of main */
+		BLOCK(0x900, 0x901, 2), BLOCK(0x107, 0x106, 1),	/* none; backwards */
+		BLOCK(0x106, 0x900, 1), BLOCK(0x104, 0x104, 1),
+		BLOCK(0x100, 0x100, 1),
 	};
 	struct page_path path[] = {
 		{ .count = 7, .insns = 5, .offset = 2, .block = block, .nblocks = 2, .process = 1,

@@ -25,11 +25,13 @@ char *path_text(const struct dep_path_profile *p, size_t row, size_t most, bool 
 	char *text = NULL;
 	FILE *f = block ? open_memstream(&text, &size) : NULL;
 
-	if (!f) {
+	if (!f || !dep_path_profile_blocks(p, row, block, n)) {
+		if (f)
+			fclose(f);
+		free(text);
 		free(block);
 		return NULL;
 	}
-	dep_path_profile_blocks(p, row, block, n);
 	for (k = 0; k < n; k++) {
 		if (!relative)
 			fprintf(f, "%s%" PRIx64, k ? " " : "", block[k].pc);
@@ -37,6 +39,8 @@ char *path_text(const struct dep_path_profile *p, size_t row, size_t most, bool 
 			fprintf(f, "%s+%" PRIx64, k ? " " : "", block[k].pc - r->pc);
 		else
 			fprintf(f, "%s-%" PRIx64, k ? " " : "", r->pc - block[k].pc);
+		if (block[k].version)
+			fprintf(f, "#%u", block[k].version);
 	}
 	if (n < r->blocks)
 		fprintf(f, " ...");
@@ -99,7 +103,7 @@ static uint64_t hash_of(struct joined *j, size_t row)
 	uint64_t hash = mix(0, r->next ? r->next - r->pc : 0);
 
 	for (k = 0; k < n && k < j->room; k++)
-		hash = mix(hash, j->a[k].pc - r->pc);
+		hash = mix(hash, j->a[k].pc - r->pc + ((uint64_t)j->a[k].version << 48));
 	return hash;
 }
 
@@ -115,7 +119,8 @@ static bool same_path(struct joined *j, const struct entry *a, const struct entr
 	dep_path_profile_blocks(j->p, a->path.row, j->a, j->room);
 	dep_path_profile_blocks(j->p, b->path.row, j->b, j->room);
 	for (k = 0; k < x->blocks; k++)
-		if (j->a[k].pc - x->pc != j->b[k].pc - y->pc || j->a[k].insns != j->b[k].insns)
+		if (j->a[k].pc - x->pc != j->b[k].pc - y->pc ||
+		    j->a[k].insns != j->b[k].insns || j->a[k].version != j->b[k].version)
 			return false;
 	return true;
 }

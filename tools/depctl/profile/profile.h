@@ -104,9 +104,6 @@ int profile_paths(struct profile_view *v, struct dep_path_profile **out);
 /** profile_failed() - print a message for @err, a negative errno; EXIT_FAILURE */
 int profile_failed(const struct profile_view *v, int err);
 
-/** profile_paths() - make the paths of @v; 0, or EXIT_FAILURE after a message */
-int profile_paths(struct profile_view *v, struct dep_path_profile **out);
-
 /** profile_add_reasons() - warn of what @v lacks, if its rows are not those that are printed */
 void profile_add_reasons(const struct profile_view *v);
 
@@ -246,7 +243,7 @@ void hot_paths_free(struct hot_paths *h);
 size_t hot_paths_of_loop(const struct hot_paths *h, struct site head);
 
 /**
- * path_text() - where the blocks of row @row begin, in hexadecimal
+ * path_text() - where the blocks of row @row begin, in hexadecimal; "#1" stands for rewritten code
  * @most: blocks at most; "..." stands for more
  * @relative: as distances from the function
  *

@@ -62,39 +62,14 @@ static struct site site_of(const struct query *q, const struct dep_path_row *r)
 /* Addresses of blocks: relative to the function in text, or else those of the process. */
 static int put_path(struct query *q, const struct dep_path_profile *p, size_t i)
 {
-	const struct dep_path_row *r = p->row + i;
 	bool text = q->o.form == PROFILE_TEXT;
-	size_t n = text && r->blocks > SHOWN ? SHOWN : r->blocks, k, size = 0;
-	struct dep_path_code *block = calloc(n + 1, sizeof(*block));
-	char *path = NULL;
-	FILE *f = open_memstream(&path, &size);
+	char *path = path_text(p, i, text ? SHOWN : p->row[i].blocks, text);
 
-	if (!block || !f || !dep_path_profile_blocks(p, i, block, n)) {
-		if (f)
-			fclose(f);
-		free(path);
-		free(block);
+	if (!path)
 		return -ENOMEM;
-	}
-	for (k = 0; k < n; k++) {
-		if (!text)
-			fprintf(f, "%s%" PRIx64, k ? " " : "", block[k].pc);
-		else if (block[k].pc >= r->pc)
-			fprintf(f, "%s+%" PRIx64, k ? " " : "", block[k].pc - r->pc);
-		else
-			fprintf(f, "%s-%" PRIx64, k ? " " : "", r->pc - block[k].pc);
-		if (block[k].version)
-			fprintf(f, "#%u", block[k].version);
-	}
-	if (n < r->blocks)
-		fprintf(f, " ...");
-	fclose(f);
-	if (path)
-		row_text(&q->rows, path);
-	free(block);
-	n = path ? 0 : 1;
+	row_text(&q->rows, path);
 	free(path);
-	return n ? -ENOMEM : 0;
+	return 0;
 }
 
 static int put_row(struct query *q, const struct dep_path_profile *p, size_t i)
