@@ -8,7 +8,7 @@
 #include "pass.h"
 
 /* Part of the memory that stacks get; the rest is for graphs and counters. */
-#define STACKS_PART	4
+#define STACKS_PART	2
 
 static int pass(struct dep_path_pass *p, const struct dep_contexts_options *o, bool counts,
 		struct dep_path_profile *out)
