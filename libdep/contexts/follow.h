@@ -51,7 +51,7 @@ struct dep_progress {
  * @stretch: all of them; a call of the follower can move them
  * @begin: by context, the stretch of an activation that has executed nothing; 0: not known
  * @contexts: number of them
- * @update: @progress becomes that of the activation at work, which has begun or whose context has
+ * @update: @at becomes that of the activation at work, which has begun or whose context has
  *	changed; 0 or an error, which ends the pass
  * @next: the stretch behind @stretch, of the activation at work, if it executes @exit; 0: there is
  *	none, or an error
@@ -59,7 +59,8 @@ struct dep_progress {
  * @step: it executes a step of a fragment: the branch with this index in dep_fragments.step and
  *	what is in front of it; 0 or an error
  * @piece: it executes instructions of @fragment: those behind the first @nsteps steps, up to
- *	instruction @to, where no branch is: an exit is there, or an event, or the end; 0 or an error
+ *	instruction @to, where no branch is: an exit is there, or an event, or the end; 0 or
+ *	an error
  * @ended: @stretch ends something by @sum, and has no counters
  * @end: an activation has returned, or it was left in another way
  */
@@ -68,15 +69,15 @@ struct dep_follower {
 	struct dep_stretch *stretch;
 	u32 *begin;
 	size_t contexts;
-	int (*update)(void *self, const struct dep_walk *w, struct dep_progress *progress);
+	int (*update)(void *self, const struct dep_walk *w, struct dep_progress *at);
 	u32 (*next)(void *self, const struct dep_walk *w, u32 stretch, u32 exit);
-	int (*exit)(void *self, const struct dep_walk *w, struct dep_progress *progress, u32 exit);
-	int (*step)(void *self, const struct dep_walk *w, struct dep_progress *progress, u32 fragment,
+	int (*exit)(void *self, const struct dep_walk *w, struct dep_progress *at, u32 exit);
+	int (*step)(void *self, const struct dep_walk *w, struct dep_progress *at, u32 fragment,
 		    u32 step);
-	int (*piece)(void *self, const struct dep_walk *w, struct dep_progress *progress, u32 fragment,
+	int (*piece)(void *self, const struct dep_walk *w, struct dep_progress *at, u32 fragment,
 		     u32 nsteps, u32 to);
 	void (*ended)(void *self, u32 stretch, u64 sum);
-	void (*end)(void *self, const struct dep_progress *progress);
+	void (*end)(void *self, const struct dep_progress *at);
 };
 
 #endif

@@ -171,7 +171,8 @@ static bool begin_follow(struct dep_walk *w, struct hot *h)
 
 	h->follower = f;
 	h->progress = dep_progress(w);
-	if ((!h->progress->stretch || h->progress->ctx != w->ctx) && f->update(f->self, w, h->progress))
+	if ((!h->progress->stretch || h->progress->ctx != w->ctx) &&
+	    f->update(f->self, w, h->progress))
 		return false;
 	load(h);
 	return true;

@@ -62,7 +62,7 @@ static int contexts_room(struct dep_path_pass *p, const struct dep_walk *w)
 	return 0;
 }
 
-/* The stretch where activations of the context at work begin.  The root is that of all processes. */
+/* Where activations of the context at work begin.  The root is that of all processes. */
 static s64 begin_at_work(struct dep_path_pass *p, const struct dep_walk *w)
 {
 	s64 i;
@@ -268,24 +268,24 @@ static int take_exit(void *self, const struct dep_walk *w, struct dep_progress *
 	return execute(p, w, progress, &what);
 }
 
-static int take_run(struct dep_path_pass *p, const struct dep_walk *w, struct dep_progress *progress,
+static int take_run(struct dep_path_pass *p, const struct dep_walk *w, struct dep_progress *at,
 		    s64 run)
 {
 	const struct dep_path_executed what = { .run = (u32)run + 1 };
 
-	return run < 0 ? (int)run : execute(p, w, progress, &what);
+	return run < 0 ? (int)run : execute(p, w, at, &what);
 }
 
-static int take_step(void *self, const struct dep_walk *w, struct dep_progress *progress, u32 fragment,
+static int take_step(void *self, const struct dep_walk *w, struct dep_progress *at, u32 fragment,
 		     u32 step)
 {
-	return take_run(self, w, progress, dep_path_step_run(self, w, fragment, step));
+	return take_run(self, w, at, dep_path_step_run(self, w, fragment, step));
 }
 
-static int take_piece(void *self, const struct dep_walk *w, struct dep_progress *progress, u32 fragment,
+static int take_piece(void *self, const struct dep_walk *w, struct dep_progress *at, u32 fragment,
 		      u32 nsteps, u32 to)
 {
-	return take_run(self, w, progress, dep_path_piece_run(self, w, fragment, nsteps, to));
+	return take_run(self, w, at, dep_path_piece_run(self, w, fragment, nsteps, to));
 }
 
 static void take_end(void *self, const struct dep_progress *progress)

@@ -233,7 +233,7 @@ int dep_path_insns(const struct dep_path_pass *p, const struct dep_path_run *run
 
 /* ---- stretch.c ---- */
 
-/** struct dep_path_code_of - what is executed at once: an exit, or the run @run - 1 if not 0 */
+/** struct dep_path_executed - what is executed at once: an exit, or the run @run - 1 if not 0 */
 struct dep_path_executed {
 	u32 exit, run;
 };

@@ -142,7 +142,8 @@ static void change_of_stacks(void **state)
 
 /*
  * What the recording began in returned, so its stack is known to end there.  The next call has its
- * return address at the same place: it belongs to the caller's stack, also as the last of a segment.
+ * return address at the same place: it belongs to the caller's stack, also if it is the last one of
+ * a segment.
  */
 static void return_where_a_stack_ended(void **state)
 {
