@@ -9,12 +9,6 @@
 
 #define FORMAT	1	/* raised when model.js of another version could not read the data */
 
-int64_t page_number(const struct page_functions *f, uint32_t function)
-{
-	return function == NO_FUNCTION || f->number[function] == NO_FUNCTION ?
-	       -1 : (int64_t)f->number[function];
-}
-
 static void write_tree(const struct page_tree *t, const struct page_functions *f, struct json *j)
 {
 	uint32_t i;

@@ -135,7 +135,11 @@ int page_code_write(const struct page_input *in, const struct page_code *c,
 uint64_t page_address(const struct page_input *in, const struct dep_insn_count *row);
 
 /** page_number() - number on the page of @function, an index in functions_all(); -1: none */
-int64_t page_number(const struct page_functions *f, uint32_t function);
+static inline int64_t page_number(const struct page_functions *f, uint32_t function)
+{
+	return function == NO_FUNCTION || f->number[function] == NO_FUNCTION ?
+	       -1 : (int64_t)f->number[function];
+}
 
 /* Write a member: an array of one number for each index from 0 to @n - 1. */
 #define COLUMN(j, key, i, n, value) do { \

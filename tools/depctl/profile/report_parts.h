@@ -51,9 +51,15 @@ void report_free(struct report *r);
 int report_text(struct report *r);
 int report_json(struct report *r);
 
-/* ---- report_text.c: parts of lines ---- */
+/* ---- report_lines.c ---- */
 
-double per_cent(uint64_t part, uint64_t whole);
+static inline double per_cent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/** report_put_columns() - put @text with exactly @width columns */
+void report_put_columns(struct report *r, const char *text, size_t width);
 /** report_put_name() - put @name with as many columns as names have */
 void report_put_name(struct report *r, const char *name);
 /** report_put_title() - begin a section: its title above names and what is before them */

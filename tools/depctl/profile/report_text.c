@@ -10,39 +10,9 @@
 #include "tools/depctl/depctl.h"
 #include "report_parts.h"
 
-#define NAME_WIDTH	28u
-
 static size_t least(size_t a, size_t b)
 {
 	return a < b ? a : b;
-}
-
-double per_cent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
-/* Put @s with exactly @width columns. */
-static void put_name(struct out *o, const char *s, size_t width)
-{
-	size_t n = text_columns(s);
-
-	out_shortened(o, s, width);
-	if (n < width)
-		out_printf(o, "%*s", (int)(width - n), "");
-}
-
-void report_put_name(struct report *r, const char *name)
-{
-	put_name(&r->out, name, NAME_WIDTH);
-}
-
-void report_put_title(struct report *r, const char *title)
-{
-	out_text(&r->out, "\n");
-	out_color(&r->out, COLOR_HEADING);
-	put_name(&r->out, title, NAME_WIDTH + 8);
-	out_color(&r->out, COLOR_END);
 }
 
 static void put_heading(struct report *r, const char *title, const char *rest)
@@ -126,7 +96,7 @@ static void put_function(struct report *r, const struct function *f, bool module
 	char self[16], refs[16], each[16] = "";
 
 	out_printf(&r->out, "%5.1f%%  ", per_cent(f->insns, r->v.p->insns));
-	put_name(&r->out, f->name, NAME_WIDTH);
+	report_put_name(r, f->name);
 	if (f->calls)
 		human_count(f->insns / f->calls, each);
 	out_printf(&r->out, " %7s %6.1f%% %11llu %9s %7s", human_count(f->insns, self),
@@ -165,20 +135,6 @@ static void put_functions(struct report *r)
 
 /* ---- loops ---- */
 
-void report_put_place(struct report *r, struct site site)
-{
-	struct dep_place p;
-	char text[NAME_TEXT];
-
-	functions_place(r->v.f, site, &p);
-	if (p.file && p.line)
-		snprintf(text, sizeof(text), "%s:%u", base_name(p.file), p.line);
-	else
-		snprintf(text, sizeof(text), "%s", base_name(p.module));
-	out_shortened(&r->out, text, 18);
-	out_text(&r->out, "\n");
-}
-
 static void put_loops(struct report *r)
 {
 	size_t n = least(r->loops.n, REPORT_LOOPS), i;
@@ -194,7 +150,7 @@ static void put_loops(struct report *r)
 		l = &r->loops.loop[i];
 		name_code(&r->v, l->header, name);
 		out_printf(&r->out, "%5.1f%%  ", per_cent(l->insns, r->v.p->insns));
-		put_name(&r->out, name, NAME_WIDTH);
+		report_put_name(r, name);
 		snprintf(trips, sizeof(trips), "-");
 		if (l->entered && l->iterations / l->entered < 1000)
 			snprintf(trips, sizeof(trips), "%.1f",
@@ -263,8 +219,8 @@ static void put_threads(struct report *r)
 		p = t ? process_of(r->v.store, t->process) : NULL;
 		out_printf(&r->out, "%5.1f%%  tid %-7u ", per_cent(c->insns, r->v.p->insns),
 			   t ? t->tid : 0);
-		put_name(&r->out, t && t->name ? t->name :
-			 p && p->exe ? base_name(p->exe) : "?", 16);
+		report_put_columns(r, t && t->name ? t->name :
+				   p && p->exe ? base_name(p->exe) : "?", 16);
 		out_printf(&r->out, " %7s  %7s records  %llu system calls, %llu signals\n",
 			   human_count(c->insns, insns), human_count(c->records, records),
 			   (unsigned long long)c->syscalls, (unsigned long long)c->signals);
