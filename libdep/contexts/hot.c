@@ -68,8 +68,15 @@ void dep_moves_make_hot(struct dep_moves *m)
 
 /* ---- the loop ---- */
 
-/* Each of the two loops has its own copies, without a call, so that struct hot is in registers. */
+/* Each of the loops has its own copies, without a call, so that struct hot is in registers. */
 #define ALWAYS_INLINE	inline __attribute__((always_inline))
+
+/* Who else sees what the loop does; a constant in each of the loops. */
+enum mode {
+	ALONE,
+	FOLLOWED,	/* a follower sees each exit */
+	HOOKED,		/* hooks see each branch */
+};
 
 /*
  * dep_walk, as far as the loop changes it.
@@ -129,7 +136,7 @@ static ALWAYS_INLINE bool begin(struct dep_walk *w, struct hot *h)
 	h->now = w->tree.now + w->ctx;
 	h->top = dep_top(w);
 	h->end = h->top + room;
-	if (w->state != DEP_KNOWN || w->anew || w->watch || w->hooks || !h->now->ready)
+	if (w->state != DEP_KNOWN || w->anew || w->watch || !h->now->ready)
 		return false;
 	h->now->insns += w->insns;
 	h->now->refs += w->refs;
@@ -137,17 +144,23 @@ static ALWAYS_INLINE bool begin(struct dep_walk *w, struct hot *h)
 	return true;
 }
 
-static ALWAYS_INLINE void end(struct dep_walk *w, const struct hot *h)
+/* Frames and context of the stack at work, which are then those of dep_walk. */
+static ALWAYS_INLINE void write_back(struct dep_walk *w, const struct hot *h)
 {
 	size_t n = (size_t)(h->top - w->at->frame) + 1;
 
 	w->nframes_all += n - w->at->n;
 	w->at->n = n;
+	w->ctx = (u32)(h->now - w->tree.now);
+}
+
+static ALWAYS_INLINE void end(struct dep_walk *w, const struct hot *h)
+{
+	write_back(w, h);
 	w->rsp = h->rsp;
 	w->insns += insns_of(h->sum);
 	w->refs += refs_of(h->sum);
 	w->branches += branches_of(h->sum);
-	w->ctx = (u32)(h->now - w->tree.now);
 }
 
 /* ---- the follower ---- */
@@ -254,6 +267,24 @@ static ALWAYS_INLINE bool follow_tail(struct hot *h, u32 ctx)
 	return true;
 }
 
+/* ---- hooks ---- */
+
+/* A call or tail call, which is common.  Return: false after an error; the next hook returns it. */
+static ALWAYS_INLINE bool hook(struct dep_walk *w, const struct hot *h,
+			       const struct dep_exit_hot *x, const struct dep_exit_hot *to,
+			       int (*call)(void *arg, const struct dep_branch_at *b))
+{
+	const struct dep_branch_at b = {
+		.step = w->code->step + x->step,
+		.move = &w->moves->exit[x - w->moves->hot].move,
+		.step_number = x->step, .fragment = x->fragment,
+		.to = to->start, .to_fragment = to->fragment,
+	};
+
+	write_back(w, h);
+	return !call(w->hooks_arg, &b);
+}
+
 /* ---- branches ---- */
 
 /* The context of a transition that was made before; 0: it is not known. */
@@ -275,7 +306,7 @@ static ALWAYS_INLINE u32 find(const struct dep_walk *w, struct hot *h, u32 kind,
 }
 
 static ALWAYS_INLINE bool call(struct dep_walk *w, struct hot *h, const struct dep_exit_hot *x,
-			const struct dep_exit_hot *to, bool follows)
+			const struct dep_exit_hot *to, enum mode mode)
 {
 	u64 slot = h->rsp - 8, ret = x->start + (u64)(s64)x->next;
 	struct dep_node_now *now;
@@ -287,11 +318,13 @@ static ALWAYS_INLINE bool call(struct dep_walk *w, struct hot *h, const struct d
 	if (!ctx)
 		return false;
 	now = w->tree.now + ctx;
-	if (follows)
+	if (mode == FOLLOWED)
 		stretch = begins(h, ctx);
-	if (!now->ready || (follows && !stretch))
+	if (!now->ready || (mode == FOLLOWED && !stretch))
 		return false;
-	if (follows)
+	if (mode == HOOKED && !hook(w, h, x, to, w->hooks->call))
+		return false;
+	if (mode == FOLLOWED)
 		follow_call(h, ctx, stretch);
 	count(w, h);
 	now->calls++;
@@ -307,7 +340,7 @@ static ALWAYS_INLINE bool call(struct dep_walk *w, struct hot *h, const struct d
 }
 
 static ALWAYS_INLINE bool go_back(struct dep_walk *w, struct hot *h, const struct dep_exit_hot *x,
-			   const struct dep_exit_hot *to, bool follows)
+			   const struct dep_exit_hot *to, enum mode mode)
 {
 	struct dep_node_now *now;
 
@@ -317,10 +350,14 @@ static ALWAYS_INLINE bool go_back(struct dep_walk *w, struct hot *h, const struc
 	now = w->tree.now + h->top[-1].ctx;
 	if (!now->ready)
 		return false;
-	if (follows) {
+	if (mode == FOLLOWED) {
 		if (!h->progress[-1].stretch || h->progress[-1].ctx != h->top[-1].ctx)
 			return false;
 		follow_return(h);
+	}
+	if (mode == HOOKED) {
+		write_back(w, h);
+		w->hooks->returns(w->hooks_arg);
 	}
 	count(w, h);
 	h->now = now;
@@ -330,7 +367,7 @@ static ALWAYS_INLINE bool go_back(struct dep_walk *w, struct hot *h, const struc
 }
 
 static ALWAYS_INLINE bool jump(struct dep_walk *w, struct hot *h, const struct dep_exit_hot *x,
-			const struct dep_exit_hot *to, bool follows)
+			const struct dep_exit_hot *to, enum mode mode)
 {
 	struct dep_node_now *now;
 	u32 ctx;
@@ -346,8 +383,10 @@ static ALWAYS_INLINE bool jump(struct dep_walk *w, struct hot *h, const struct d
 		return false;
 	now = w->tree.now + ctx;
 	if (now == h->now)
-		return true;
-	if (!now->ready || (follows && !follow_tail(h, ctx)))
+		return mode != HOOKED;
+	if (!now->ready || (mode == FOLLOWED && !follow_tail(h, ctx)))
+		return false;
+	if (mode == HOOKED && !hook(w, h, x, to, w->hooks->tail))
 		return false;
 	count(w, h);
 	now->calls++;
@@ -357,24 +396,25 @@ static ALWAYS_INLINE bool jump(struct dep_walk *w, struct hot *h, const struct d
 }
 
 static ALWAYS_INLINE bool branch(struct dep_walk *w, struct hot *h, const struct dep_exit_hot *x,
-			  const struct dep_exit_hot *to, bool follows)
+			  const struct dep_exit_hot *to, enum mode mode)
 {
 	if (!to->start)
 		return false;
 	switch (x->op) {
 	case DEP_HOT_CALL:
-		return call(w, h, x, to, follows);
+		return call(w, h, x, to, mode);
 	case DEP_HOT_RETURN:
-		return go_back(w, h, x, to, follows);
+		return go_back(w, h, x, to, mode);
 	case DEP_HOT_JUMP:
 	case DEP_HOT_TAIL:
-		return jump(w, h, x, to, follows);
+		return jump(w, h, x, to, mode);
 	default:
 		return false;
 	}
 }
 
-static size_t run(struct dep_walk *w, const u32 *exit, size_t i, size_t n)
+static ALWAYS_INLINE size_t run(struct dep_walk *w, const u32 *exit, size_t i, size_t n,
+				enum mode mode)
 {
 	const struct dep_exit_hot *all = w->moves->hot, *x;
 	const u32 *at = exit + i, *last = exit + n;
@@ -387,7 +427,7 @@ static size_t run(struct dep_walk *w, const u32 *exit, size_t i, size_t n)
 		h.rsp += (u64)(s64)x->by;
 		if (x->op == DEP_HOT_PLAIN)
 			continue;
-		if (!known || at + 1 == last || !branch(w, &h, x, all + at[1], false)) {
+		if (!known || at + 1 == last || !branch(w, &h, x, all + at[1], mode)) {
 			h.sum -= x->add;
 			h.rsp -= (u64)(s64)x->by;
 			break;
@@ -395,6 +435,16 @@ static size_t run(struct dep_walk *w, const u32 *exit, size_t i, size_t n)
 	}
 	end(w, &h);
 	return (size_t)(at - exit);
+}
+
+static size_t run_alone(struct dep_walk *w, const u32 *exit, size_t i, size_t n)
+{
+	return run(w, exit, i, n, ALONE);
+}
+
+static size_t run_hooked(struct dep_walk *w, const u32 *exit, size_t i, size_t n)
+{
+	return run(w, exit, i, n, HOOKED);
 }
 
 /* The same with a follower, which has to see each exit before its branch. */
@@ -416,7 +466,7 @@ static size_t run_followed(struct dep_walk *w, const u32 *exit, size_t i, size_t
 			break;
 		h.sum += x->add;
 		h.rsp += (u64)(s64)x->by;
-		if (x->op != DEP_HOT_PLAIN && !branch(w, &h, x, all + at[1], true)) {
+		if (x->op != DEP_HOT_PLAIN && !branch(w, &h, x, all + at[1], FOLLOWED)) {
 			h.sum -= x->add;
 			h.rsp -= (u64)(s64)x->by;
 			w->followed = true;
@@ -430,5 +480,7 @@ static size_t run_followed(struct dep_walk *w, const u32 *exit, size_t i, size_t
 
 size_t dep_hot_run(struct dep_walk *w, const u32 *exit, size_t i, size_t n)
 {
-	return w->follower ? run_followed(w, exit, i, n) : run(w, exit, i, n);
+	if (w->follower)
+		return run_followed(w, exit, i, n);
+	return w->hooks ? run_hooked(w, exit, i, n) : run_alone(w, exit, i, n);
 }

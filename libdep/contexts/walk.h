@@ -128,7 +128,8 @@ struct dep_branch_at;
 
 /**
  * struct dep_walk_hooks - called when stacks change
- * @call: before a frame is pushed to the stack at work; 0 or an error, which ends the walk
+ * @call: before a frame is pushed to the stack at work; 0 or an error, which ends the walk and is
+ *	returned by the next call, too
  * @tail: before a tail call changes the last frame's context; 0 or an error
  * @returns: before a return pops the last frame
  * @handler: a signal handler has begun on the stack at work; 0 or an error
