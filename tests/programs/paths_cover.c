@@ -6,6 +6,10 @@
  * With ALONE, nothing else is executed: no C library.  MOVED: the functions have other addresses.
  * CHANGED: the code of one branch is another one.
  */
+#ifndef ALONE
+#include <stdio.h>
+#endif
+
 static volatile int sum;
 
 #ifdef CHANGED
@@ -52,6 +56,9 @@ int main(int argc, char **argv)
 		cover(argv[i]);
 		around(argv[i]);
 	}
+#ifndef ALONE
+	printf("%d\n", sum);
+#endif
 	return 0;
 }
 

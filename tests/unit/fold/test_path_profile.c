@@ -195,7 +195,7 @@ static void contexts_that_do_not_fit(void **state)
 	p = paths_of(&f, &o);
 	assert_int_equal(p->not_counted, 0);
 	dep_path_profile_free(p);
-	o.memory = 400 << 10;
+	o.memory = 200 << 10;
 	p = paths_of(&f, &o);
 	assert_in_range(p->not_counted, 1, 399);
 	dep_path_profile_free(p);

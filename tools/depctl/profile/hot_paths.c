@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include "profile.h"
 
@@ -70,6 +71,7 @@ struct joined {
 	const struct dep_path_profile *p;
 	struct dep_path_code *a, *b;	/* room for the blocks of the longest row */
 	size_t room;
+	uint64_t seed;			/* of hashes: anyone can have written the store */
 };
 
 static int by_blocks(const void *pa, const void *pb, void *arg)
@@ -100,7 +102,7 @@ static uint64_t hash_of(struct joined *j, size_t row)
 {
 	const struct dep_path_row *r = &j->p->row[row];
 	size_t n = dep_path_profile_blocks(j->p, row, j->a, j->room), k;
-	uint64_t hash = mix(0, r->next ? r->next - r->pc : 0);
+	uint64_t hash = mix(j->seed, r->next ? r->next - r->pc : 0);
 
 	for (k = 0; k < n && k < j->room; k++)
 		hash = mix(hash, j->a[k].pc - r->pc + ((uint64_t)j->a[k].version << 48));
@@ -172,6 +174,8 @@ static ssize_t join(const struct dep_path_profile *p, struct entry *e, size_t n)
 
 	if (has_one_process(p))
 		return (ssize_t)n;
+	if (getrandom(&j.seed, sizeof(j.seed), 0) != sizeof(j.seed))
+		j.seed = 0;	/* forged rows can make it slow, and no more */
 	for (i = 0; i < n; i++)
 		if (p->row[e[i].path.row].blocks > j.room)
 			j.room = p->row[e[i].path.row].blocks;
