@@ -178,7 +178,7 @@ kept_for=$(sed -n 's/.*nothing is missing in the last \([0-9]*\)\..* s$/\1/p' er
 
 # ---- kill -9 of the collector ----
 rm -rf lost
-"$DEPCTL" record -o lost --last=8M -- "$program" 20000 exit >out 2>err &
+"$DEPCTL" record -o lost --last=8M -- "$program" 500000 exit >out 2>err &
 depctl=$!
 wait_for 10 pgrep -P $depctl depctl-collect >/dev/null
 sleep 0.2
