@@ -7,6 +7,7 @@
 #include "libdep/paths/malloc.h"
 #include "libdep/paths/number.h"
 #include "libdep/x86/decode.h"
+#include "edges.h"
 #include "flow.h"
 
 /** struct block - @next: address behind it */
@@ -15,16 +16,10 @@ struct block {
 	u32 insns;
 };
 
-struct edge {
-	u32 from, to;
-	u64 pc;
-	u8 kind;
-};
-
 struct graph {
 	u64 entry, *leader;
 	struct block *block;
-	struct edge *edge;
+	struct dep_path_link *edge;
 	size_t nleaders, nblocks, blocks_room, nedges, edges_room;
 };
 
@@ -141,8 +136,9 @@ static int add_edge(struct graph *g, u32 from, u32 to, u8 kind)
 	int err = dep_flow_grow(&g->edge, g->nedges, &g->edges_room, sizeof(*g->edge));
 
 	if (!err)
-		g->edge[g->nedges++] = (struct edge){
-			from, to, to == DEP_PATH_EXIT ? 0 : g->block[to].pc, kind,
+		g->edge[g->nedges++] = (struct dep_path_link){
+			.from = from, .to = to, .kind = kind,
+			.pc = to == DEP_PATH_EXIT ? 0 : g->block[to].pc,
 		};
 	return err;
 }
@@ -183,31 +179,9 @@ static int by_last(const void *pa, const void *pb)
 	return a->last < b->last ? -1 : a->last > b->last;
 }
 
-static int compare_ends(const void *pa, const void *pb)
-{
-	const struct edge *a = pa, *b = pb;
-
-	if (a->from != b->from)
-		return a->from < b->from ? -1 : 1;
-	if (a->to != b->to)
-		return a->to < b->to ? -1 : 1;
-	return a->kind < b->kind ? -1 : a->kind > b->kind;
-}
-
-static int compare_edges(const void *pa, const void *pb)
-{
-	const struct edge *a = pa, *b = pb;
-
-	if (a->from != b->from)
-		return a->from < b->from ? -1 : 1;
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	return a->pc < b->pc ? -1 : a->pc > b->pc;
-}
-
 static int find_edges(struct graph *g, struct dep_path_flow *f)
 {
-	size_t i, k, n = 0;
+	size_t i, k;
 	int err = 0;
 
 	for (i = 0; i < f->nruns && !err; i++)
@@ -229,16 +203,9 @@ static int find_edges(struct graph *g, struct dep_path_flow *f)
 				err = add_edges_to(g, f->run[k].vertex, f->jump[i].to,
 						   f->jump[i].kind);
 	}
-	if (err || !g->nedges)
-		return err;
-	qsort(g->edge, g->nedges, sizeof(*g->edge), compare_ends);
-	for (i = 0; i < g->nedges; i++)
-		if (!n || g->edge[n - 1].from != g->edge[i].from ||
-		    g->edge[n - 1].to != g->edge[i].to)
-			g->edge[n++] = g->edge[i];
-	g->nedges = n;
-	qsort(g->edge, n, sizeof(*g->edge), compare_edges);
-	return 0;
+	if (!err)
+		g->nedges = dep_path_links_unite(g->edge, g->nedges);
+	return err;
 }
 
 static int fill(struct dep_path_graph *to, const struct graph *g, const struct dep_path_flow *f)

@@ -6,6 +6,7 @@
 
 #include "libdep/format/file/error.h"
 #include "libdep/paths/malloc.h"
+#include "edges.h"
 #include "pass.h"
 
 #define NUMBERS_MAX	(1u << 16)	/* paths of a function with a counter for each number */
@@ -13,20 +14,13 @@
 
 u32 dep_path_blocks_limit = DEP_PATH_VERTICES;
 
-/** struct edge - an edge; @pc: of its target */
-struct edge {
-	u32 from, to;
-	u64 pc, weight;
-	u8 kind;		/* enum dep_path_kind */
-};
-
 /** struct builder - the parts of a graph */
 struct builder {
 	struct dep_path_pass *p;
 	struct dep_path_fn *f;
 	u64 *leader, *pc;	/* addresses at which blocks begin; instructions of a run */
 	struct dep_path_code *block;
-	struct edge *edge;
+	struct dep_path_link *edge;
 	size_t nleaders, nblocks, nedges, loops, blocks_room, edges_room, longest;
 	u64 charged;		/* bytes of the above, which are freed again */
 };
@@ -230,7 +224,7 @@ static int add_edge(struct builder *b, u32 from, u32 to, u8 kind, u64 weight)
 
 	if (err)
 		return err;
-	b->edge[b->nedges++] = (struct edge){
+	b->edge[b->nedges++] = (struct dep_path_link){
 		.from = from, .to = to, .kind = kind, .weight = weight,
 		.pc = to == DEP_PATH_EXIT ? 0 : b->block[to].pc,
 	};
@@ -296,50 +290,6 @@ static int add_transition(struct builder *b, struct dep_path_transition *t)
 	return add_edge(b, from, to, kind, t->count);
 }
 
-/* As the search wants them: fall-through, taken, indirect by address. */
-static int compare_edges(const void *pa, const void *pb)
-{
-	const struct edge *a = pa, *b = pb;
-
-	if (a->from != b->from)
-		return a->from < b->from ? -1 : 1;
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	if (a->pc != b->pc)
-		return a->pc < b->pc ? -1 : 1;
-	return a->to < b->to ? -1 : a->to > b->to;
-}
-
-static int compare_ends(const void *pa, const void *pb)
-{
-	const struct edge *a = pa, *b = pb;
-
-	if (a->from != b->from)
-		return a->from < b->from ? -1 : 1;
-	if (a->to != b->to)
-		return a->to < b->to ? -1 : 1;
-	return a->kind < b->kind ? -1 : a->kind > b->kind;
-}
-
-/* One edge for all from the same block to the same block. */
-static void unite_edges(struct builder *b)
-{
-	size_t i, n = 0;
-
-	if (!b->nedges)
-		return;
-	qsort(b->edge, b->nedges, sizeof(*b->edge), compare_ends);
-	for (i = 0; i < b->nedges; i++) {
-		if (n && b->edge[n - 1].from == b->edge[i].from &&
-		    b->edge[n - 1].to == b->edge[i].to)
-			b->edge[n - 1].weight += b->edge[i].weight;
-		else
-			b->edge[n++] = b->edge[i];
-	}
-	b->nedges = n;
-	qsort(b->edge, n, sizeof(*b->edge), compare_edges);
-}
-
 static int find_edges(struct builder *b)
 {
 	int err = 0;
@@ -351,7 +301,7 @@ static int find_edges(struct builder *b)
 	     i = dep_path_transition_at(b->p, i)->next)
 		err = add_transition(b, dep_path_transition_at(b->p, i));
 	if (!err)
-		unite_edges(b);
+		b->nedges = dep_path_links_unite(b->edge, b->nedges);
 	return err;
 }
 
