@@ -7,6 +7,7 @@
 #include "libdep/format/file/error.h"
 #include "libdep/format/read/store.h"
 #include "kept.h"
+#include "kept_check.h"
 #include "make.h"
 
 /* Most that is used if the caller gives no limit. */
@@ -161,7 +162,10 @@ int dep_contexts_make(struct dep_store *store, const struct dep_fragments *code,
 	return dep_contexts_watched(store, code, options, NULL, NULL, out);
 }
 
-/* What symbols have found at an attach may differ the next time: they are not in the store. */
+/*
+ * What symbols have found at an attach may differ the next time: they are not in the store.
+ * Contexts of a process that is not in the log would be refused when they are read.
+ */
 static bool may_keep(const struct dep_walk *w, const struct dep_contexts *c)
 {
 	return !w->has_attach && !c->not_counted && !c->loss.segments;
@@ -180,7 +184,7 @@ int dep_contexts_make_kept(struct dep_store *store, const struct dep_fragments *
 		return 0;
 	w = walk_new(store, code, o);
 	err = make(w, o, out);
-	if (!err && keep && may_keep(w, *out))
+	if (!err && keep && may_keep(w, *out) && dep_kept_contexts_fit(*out, store, o->times))
 		dep_kept_contexts_write(*out, store, &key, o->times);
 	free(w);
 	return err;

@@ -96,7 +96,8 @@ static int find_blocks(struct graph *g, const struct dep_path_flow *f)
 
 	for (i = 0; i < f->nruns && !err; i++)
 		for (at = 0; at < f->run[i].size && !err;) {
-			err = dep_flow_grow(&g->block, g->nblocks, &g->blocks_room, sizeof(*g->block));
+			err = dep_flow_grow(&g->block, g->nblocks, &g->blocks_room,
+					    sizeof(*g->block));
 			if (!err)
 				at = next_block(g, f->run + i, at, g->block + g->nblocks++);
 		}

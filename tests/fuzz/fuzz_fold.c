@@ -243,6 +243,17 @@ static uint64_t insns_of(const struct dep_contexts *c)
 	return sum;
 }
 
+/* Contexts of a process that is not in the log are not kept. */
+static bool processes_are_known(struct dep_store *s, const struct dep_contexts *c)
+{
+	size_t i;
+
+	for (i = 1; i < c->ncontexts; i++)
+		if (!dep_model_process(&s->model, c->context[i].process))
+			return false;
+	return true;
+}
+
 /* Kept contexts are the same; changed ones fit together.  What a pass finds must pass the check. */
 static void find_kept_contexts(struct dep_store *s, const struct dep_fragments *code,
 			       uint64_t insns)
@@ -253,7 +264,7 @@ static void find_kept_contexts(struct dep_store *s, const struct dep_fragments *
 
 	if (dep_contexts_make_kept(s, code, &options, &whole))
 		return;
-	if (!whole->not_counted && !whole->loss.segments &&
+	if (!whole->not_counted && !whole->loss.segments && processes_are_known(s, whole) &&
 	    !dep_kept_contexts_fit(whole, s, true))
 		abort();
 	for (i = 0; i < 4; i++) {
