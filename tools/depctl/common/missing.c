@@ -57,6 +57,20 @@ static void add_text(struct reasons *r, const char *text)
 		snprintf(r->text[r->n++], sizeof(*r->text), "%s", text);
 }
 
+void reasons_add_all(struct reasons *r, const char *path, const struct reasons *of)
+{
+	size_t i;
+
+	for (i = 0; i < of->n; i++) {
+		if (r->n == REASONS_MAX) {
+			snprintf(r->text[r->n - 1], sizeof(*r->text), "and more of other stores");
+			return;
+		}
+		snprintf(r->text[r->n++], sizeof(*r->text), "%.150s%s%.160s",
+			 path ? path : "", path ? ": " : "", of->text[i]);
+	}
+}
+
 void reasons_add_missing(struct reasons *r, const struct missing *m)
 {
 	const struct dep_loss *l = &m->loss;

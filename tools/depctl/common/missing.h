@@ -44,6 +44,14 @@ void reasons_add_missing(struct reasons *r, const struct missing *m);
 void reasons_of_profile(struct reasons *r, struct dep_store *store, const struct dep_profile *p,
 			const struct dep_contexts *c);
 
+/**
+ * reasons_add_all() - add all reasons of @of
+ * @path: of the store that they are about, which is put in front of each; NULL: nothing is
+ *
+ * If there is no room for all, the last one says so.
+ */
+void reasons_add_all(struct reasons *r, const char *path, const struct reasons *of);
+
 /** reasons_of_running() - the same for rows of a recording that is still running */
 void reasons_of_running(struct reasons *r, const struct dep_profile *p);
 

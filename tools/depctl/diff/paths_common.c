@@ -88,7 +88,7 @@ static size_t make_key(struct common *c, unsigned int side, const struct dep_pat
 		.pc = at.offset, .row = at.row,
 		.next = r->next ? place(c, side, r, r->next) : NOWHERE,
 	};
-	const bool same = c->d.row[at.row].code == DIFF_CODE_SAME;
+	const bool same = at.row < c->d.nrows && c->d.row[at.row].code == DIFF_CODE_SAME;
 	struct key_run *run = (struct key_run *)(c->key + sizeof(head));
 	const struct dep_path_code *b = c->block;
 	size_t i, n;

@@ -11,8 +11,6 @@
 #include "tools/depctl/common/missing.h"
 #include "tools/depctl/functions/functions.h"
 
-struct dep_path_profile;
-
 /* ---- options.c ---- */
 
 enum profile_form { PROFILE_TEXT, PROFILE_JSON, PROFILE_CSV };
@@ -104,8 +102,8 @@ int profile_paths(struct profile_view *v, struct dep_path_profile **out);
 /** profile_failed() - print a message for @err, a negative errno; EXIT_FAILURE */
 int profile_failed(const struct profile_view *v, int err);
 
-/** profile_add_reasons() - warn of what @v lacks, if its rows are not those that are printed */
-void profile_add_reasons(const struct profile_view *v);
+/** profile_add_reasons() - add what @v lacks to @r, with its path; it is not the store of the rows */
+void profile_add_reasons(const struct profile_view *v, struct reasons *r);
 
 /** profile_reasons() - why the profile is incomplete */
 void profile_reasons(const struct profile_view *v, struct reasons *r);

@@ -79,6 +79,7 @@ struct query {
 	bool running;			/* the recording goes on: these are the rows so far */
 	char path[PATH_MAX];		/* with --live: of the session's store */
 	int lacks;			/* exit status of the stores other than v's */
+	struct reasons more;		/* why these are incomplete */
 	struct out out;
 	struct rows rows;
 };
@@ -163,7 +164,7 @@ struct row_columns paths_coverage_columns(void);
 
 /* ---- query_paths_common.c ---- */
 
-/** paths_common_table() - print which paths the store of --against has, too; 0, or an error */
+/** paths_common_table() - print how many paths the store of --against has, too; 0, or an error */
 int paths_common_table(struct query *q, const struct dep_path_profile *p);
 struct row_columns paths_common_columns(const struct query *q);
 

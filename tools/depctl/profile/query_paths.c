@@ -165,7 +165,7 @@ static const struct argp_option options[] = {
 	{ "table", OPT_TABLE, "TABLE", 0, "Instead of the paths, print: paths: how many there are, "
 	  "how long they are, and what counts of edges predict of them; coverage: the part of the "
 	  "potential paths of each function that was executed, in all STOREs "
-	  "together; common: which paths --against has, too", 1 },
+	  "together; common: how many of the paths --against has, too", 1 },
 	{ "against", OPT_AGAINST, "STORE", 0, "With --table=common: the recording to compare with",
 	  1 },
 	{ 0 }

@@ -75,7 +75,7 @@ int paths_common_table(struct query *q, const struct dep_path_profile *p)
 	}
 	if (!status) {
 		put(q, &common);
-		profile_add_reasons(&v);
+		profile_add_reasons(&v, &q->more);
 		q->lacks = profile_status(&v);
 	}
 	dep_path_profile_free(other);

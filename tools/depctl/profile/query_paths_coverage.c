@@ -26,6 +26,7 @@ struct covered {
 	uint64_t potential;
 	bool file;			/* the flow has the code of the file */
 	bool more, unknown;		/* of @potential */
+	bool cut;			/* not all code of the file could be read */
 };
 
 /* All stores so far. */
@@ -59,6 +60,7 @@ static int grow(void *rowp, size_t n, size_t *room, size_t size)
 static int add_code(struct covered *c, const struct profile_view *v, struct mapping m,
 		    uint64_t linked, uint64_t size)
 {
+	const uint64_t all = size;
 	uint8_t *code;
 	size_t n;
 	int err;
@@ -72,6 +74,7 @@ static int add_code(struct covered *c, const struct profile_view *v, struct mapp
 				   size);
 	err = n ? dep_path_flow_code(c->flow, linked, code, n) : 0;
 	c->file |= n > 0;
+	c->cut |= n < all;
 	free(code);
 	return err;
 }
@@ -101,7 +104,7 @@ static size_t key_of(unsigned int store, struct site site, const struct function
 {
 	int size;
 
-	if (fn && *fn->path == '/')
+	if (fn && *fn->path == '/' && *fn->build_id)
 		size = asprintf(key, "%s%c%s%c%llx", fn->path, 0, fn->build_id, 0,
 				(unsigned long long)site.addr);
 	else
@@ -242,7 +245,7 @@ static int add_others(struct coverage *c, struct query *q)
 		if (!status)
 			status = add_store(c, q, &v, (unsigned int)i + 1, p);
 		if (!status) {
-			profile_add_reasons(&v);
+			profile_add_reasons(&v, &q->more);
 			lacks |= profile_status(&v);
 		}
 		dep_path_profile_free(p);
@@ -307,7 +310,7 @@ static void put(struct query *q, const struct covered *c)
 	else if (c->potential == UINT64_MAX)
 		snprintf(potential, sizeof(potential), "more than 64 bits");
 	else
-		snprintf(potential, sizeof(potential), "%s%llu", c->more ? ">=" : "",
+		snprintf(potential, sizeof(potential), "%s%llu", c->more || c->cut ? ">=" : "",
 			 (unsigned long long)c->potential);
 	row_share(&q->rows, c->paths, c->unknown ? 0 : c->potential);
 	row_count(&q->rows, c->paths);

@@ -16,6 +16,8 @@ static void end_text(struct query *q)
 		reasons_of_running(&why, q->v.p);
 	else
 		profile_reasons(&q->v, &why);
+	if (q->o.form != PROFILE_CSV)
+		reasons_add_all(&why, NULL, &q->more);
 	switch (q->o.form) {
 	case PROFILE_TEXT:
 		reasons_text(&q->out, &why, ": ");
@@ -30,6 +32,8 @@ static void end_text(struct query *q)
 	case PROFILE_CSV:
 		for (i = 0; i < why.n; i++)
 			warn("%s: incomplete: %s", q->o.path, why.text[i]);
+		for (i = 0; i < q->more.n; i++)
+			warn("incomplete: %s", q->more.text[i]);
 	}
 }
 

@@ -157,14 +157,12 @@ void profile_reasons(const struct profile_view *v, struct reasons *r)
 		    "paths were not counted for lack of memory");
 }
 
-void profile_add_reasons(const struct profile_view *v)
+void profile_add_reasons(const struct profile_view *v, struct reasons *r)
 {
 	struct reasons why;
-	size_t i;
 
 	profile_reasons(v, &why);
-	for (i = 0; i < why.n; i++)
-		warn("%s: incomplete: %s", v->o->path, why.text[i]);
+	reasons_add_all(r, v->o->path, &why);
 }
 
 static bool is_whole(const struct dep_fold_loss *loss)
