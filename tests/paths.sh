@@ -225,6 +225,13 @@ fi
 
 # ---- memory ----
 timeout 60 "$check" cc.dep 0x40000 >result
-is "graphs that do not fit" "$(tail -n 1 result)" \
-	"paths: they do not fit in the memory allowed: No space left on device"
+too_little="paths: they do not fit in the memory allowed: No space left on device"
+is "graphs that do not fit" "$(tail -n 1 result)" "$too_little"
+# With each limit the result is that without one, or an error, or something is not counted.
+timeout 60 "$check" cc.dep >whole || fail "paths: $(tail -n 1 whole)"
+for kib in 400 500 600 700 800 1000 1200 1400 1700 2000 2500 3000 4000 6000 8000 12000; do
+	timeout 60 "$check" cc.dep $((kib << 10)) >result
+	[ "$(tail -n 1 result)" = "$too_little" ] || cmp -s whole result ||
+		grep -q "not counted" result || fail "limit of $kib KiB: $(tail -n 1 result)"
+done
 finish

@@ -35,13 +35,15 @@ int dep_contexts_run(struct dep_walk *w, const struct dep_contexts_options *o,
 		.counts = o->counts, .jobs = o->fold.jobs, .leaves = w->leaves,
 		.arg = w->leaves_arg,
 	};
-	u64 memory = memory_of(w->store, o);
+	u64 memory = memory_of(w->store, o), frame = sizeof(struct dep_activation);
 	struct dep_moves *moves = NULL;
 	void *selves[] = { w };
 	int err;
 
 	w->cache = dep_steps_to_new();
-	w->max_frames = memory / FRAMES_PART / sizeof(struct dep_activation);
+	if (w->follower)
+		frame += sizeof(struct dep_progress);
+	w->max_frames = memory / FRAMES_PART / frame;
 	w->tree.times = o->times;
 	err = o->per_ns ? dep_divide(&w->tree.division, w->store, &o->fold, o->per_ns) : 0;
 	if (err)

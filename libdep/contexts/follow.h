@@ -24,7 +24,8 @@ struct dep_walk;
  * @base: with DEP_STRETCH_ENDS, something is counted by that sum, and @base is the next one
  * @last: with DEP_STRETCH_WHOLE, the sum grows by this where the function ends behind it, and is
  *	counted
- * @counter: counters by sum; NULL with DEP_STRETCH_ENDS: the follower counts
+ * @counter: counters by sum; NULL with DEP_STRETCH_ENDS: the follower counts.  With
+ *	DEP_STRETCH_WHOLE it is not NULL; it is a single counter where all sums are 0
  * @next: the stretches that followed last, by exit; 0: none
  *
  * It is one cache line.  Number 0 is no stretch.

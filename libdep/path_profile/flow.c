@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "libdep/format/file/error.h"
 #include "libdep/paths/graph.h"
@@ -43,7 +44,10 @@ static int too_much_code(void)
 /* Take over @r->bytes. */
 int dep_flow_add_run(struct dep_path_flow *f, const struct dep_flow_run *r)
 {
-	const struct dep_row_key key = { .a = r->pc, .b = r->size };
+	/* Versions of rewritten code have other bytes. */
+	const struct dep_row_key key = {
+		.a = r->pc, .b = r->size, .c = (u32)XXH3_64bits(r->bytes, r->size),
+	};
 	int err;
 
 	if (dep_row_find(&f->run_map, &key) >= 0) {
@@ -65,9 +69,9 @@ int dep_flow_add_run(struct dep_path_flow *f, const struct dep_flow_run *r)
 
 int dep_flow_add_jump(struct dep_path_flow *f, u64 from, u64 to, u8 kind)
 {
-	/* Within 4 GiB, the lower half of an address is enough. */
+	/* An address has at most 57 bits, of which the upper ones are equal. */
 	const struct dep_row_key key = {
-		.a = from, .b = (u32)to, .c = kind | (u32)(to == DEP_FLOW_NOWHERE) << 8,
+		.a = from, .b = (u32)to, .c = kind | (u32)(to >> 32) << 8,
 	};
 	int err;
 
@@ -178,7 +182,8 @@ int dep_path_flow_path(struct dep_path_flow *f, const struct dep_path_row *row,
 	const struct dep_path_code *last;
 	size_t i, n;
 	u64 to, next;
-	int err = add_start(f, block->pc - base);
+	/* A block that goes back to itself begins no path. */
+	int err = row->kind == DEP_PATH_ROW_LOOP ? 0 : add_start(f, block->pc - base);
 
 	for (i = 0; i < row->blocks && !err; i += n) {
 		n = run_length(block + i, row->blocks - i);

@@ -173,39 +173,68 @@ static int link_run(struct graph *g, struct dep_flow_run *r)
 	return err;
 }
 
-static int by_last(const void *pa, const void *pb)
-{
-	const struct dep_flow_run *a = pa, *b = pb;
+/** struct end - where runs end; @vertex: of their last block */
+struct end {
+	u64 last;
+	u32 vertex;
+};
 
-	return a->last < b->last ? -1 : a->last > b->last;
+static int compare_ends(const void *pa, const void *pb)
+{
+	const struct end *a = pa, *b = pb;
+
+	if (a->last != b->last)
+		return a->last < b->last ? -1 : 1;
+	return a->vertex < b->vertex ? -1 : a->vertex > b->vertex;
+}
+
+/* The different ends of runs in order; their number. */
+static size_t find_ends(const struct dep_path_flow *f, struct end *end)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < f->nruns; i++)
+		end[i] = (struct end){ f->run[i].last, f->run[i].vertex };
+	qsort(end, f->nruns, sizeof(*end), compare_ends);
+	for (i = 0; i < f->nruns; i++)
+		if (!n || compare_ends(end + n - 1, end + i))
+			end[n++] = end[i];
+	return n;
+}
+
+/* The edges of a jump, from each of @n ends that has its address. */
+static int add_jump(struct graph *g, const struct dep_flow_jump *jump, const struct end *end,
+		    size_t n)
+{
+	size_t lo = 0, hi = n, k;
+	int err = 0;
+
+	while (lo < hi) {
+		k = lo + (hi - lo) / 2;
+		if (end[k].last < jump->from)
+			lo = k + 1;
+		else
+			hi = k;
+	}
+	for (k = lo; k < n && end[k].last == jump->from && !err; k++)
+		err = add_edges_to(g, end[k].vertex, jump->to, jump->kind);
+	return err;
 }
 
 static int find_edges(struct graph *g, struct dep_path_flow *f)
 {
-	size_t i, k;
-	int err = 0;
+	struct end *end = calloc(f->nruns + 1, sizeof(*end));
+	size_t i, n;
+	int err = end ? 0 : dep_flow_no_memory();
 
 	for (i = 0; i < f->nruns && !err; i++)
 		err = link_run(g, f->run + i);
-	if (f->nruns)
-		qsort(f->run, f->nruns, sizeof(*f->run), by_last);
-	for (i = 0; i < f->njumps && !err; i++) {
-		size_t lo = 0, hi = f->nruns;
-
-		while (lo < hi) {
-			k = lo + (hi - lo) / 2;
-			if (f->run[k].last < f->jump[i].from)
-				lo = k + 1;
-			else
-				hi = k;
-		}
-		for (k = lo; k < f->nruns && f->run[k].last == f->jump[i].from && !err; k++)
-			if (k == lo || f->run[k].vertex != f->run[k - 1].vertex)
-				err = add_edges_to(g, f->run[k].vertex, f->jump[i].to,
-						   f->jump[i].kind);
-	}
+	n = err ? 0 : find_ends(f, end);
+	for (i = 0; i < f->njumps && !err; i++)
+		err = add_jump(g, f->jump + i, end, n);
 	if (!err)
 		g->nedges = dep_path_links_unite(g->edge, g->nedges);
+	free(end);
 	return err;
 }
 

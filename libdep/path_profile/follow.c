@@ -22,16 +22,18 @@ static s64 find_function(struct dep_path_pass *p, const struct dep_walk *w, u32 
 	};
 	struct dep_path_fn *f;
 	bool added;
-	s64 i, begin;
+	s64 i = dep_row_find(&p->function_map, &key), begin;
 
-	i = dep_path_index(p, &p->function_map, &key, &p->function, sizeof(*f), &added);
-	if (i < 0 || !added)
+	if (i >= 0)
 		return i;
 	if (p->counts)
 		return dep_path_changed();
-	begin = dep_path_stretch_begin(p, (u32)i);
+	begin = dep_path_stretch_begin(p, (u32)p->function.n);
 	if (begin < 0)
 		return begin;
+	i = dep_path_index(p, &p->function_map, &key, &p->function, sizeof(*f), &added);
+	if (i < 0)
+		return i;
 	f = dep_path_fn_at(p, (u32)i);
 	f->pc = node->pc;
 	f->process = w->thread->process;
@@ -220,7 +222,7 @@ static int take_update(void *self, const struct dep_walk *w, struct dep_progress
 	int err = 0;
 
 	if (begin < 0)
-		return (int)begin;
+		goto fail;
 	progress->ctx = w->ctx;
 	function = dep_path_stretch_at(p, (u32)begin)->function;
 	if (progress->stretch) {
@@ -230,9 +232,12 @@ static int take_update(void *self, const struct dep_walk *w, struct dep_progress
 	}
 	progress->stretch = (u32)begin;
 	progress->sum = 0;
-	/* The hot loop only stops.  The next call returns the error. */
 	p->err = err;
 	return err;
+fail:
+	/* The hot loop only stops.  The next call returns the error. */
+	p->err = (int)begin;
+	return p->err;
 }
 
 static int execute(struct dep_path_pass *p, const struct dep_walk *w, struct dep_progress *progress,
@@ -317,6 +322,8 @@ static u32 take_next(void *self, const struct dep_walk *w, u32 stretch, u32 exit
 		if (p->err || !p->code->exit[exit].insns)
 			return 0;
 		i = dep_path_stretch_next(p, w, stretch, &what);
+		if (i < 0)
+			p->err = (int)i;
 		if (i <= 0)
 			return 0;
 		*r = (struct dep_path_recent){ .from = stretch, .exit = exit, .to = (u32)i };

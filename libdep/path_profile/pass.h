@@ -137,11 +137,12 @@ struct dep_path_pass {
 	bool counts;		/* the second pass */
 	int err;		/* of a callback that returns nothing */
 	u64 not_counted;
-	u64 ignored;		/* what the first pass counts */
+	u64 ignored;		/* whole paths that the hot loop counts in the first pass */
 	struct dep_follower follower;
 	struct dep_path_recent *recent;	/* DEP_PATH_RECENT; a hash table without chains */
 
 	u32 *run_of_step;	/* 1 + index, by index of the step; 0: not known yet */
+	u32 *code_of_step;	/* bytes of a fragment's code up to the end of the step; 0: the same */
 
 	struct dep_path_list run, node, transition, function, counter, chain, middle;
 	struct dep_path_list hot, stretch, passed;	/* @hot and @stretch: by number */

@@ -44,17 +44,19 @@ static int run(struct dep_path_pass *p, const struct dep_path_profile_options *o
 	int err;
 
 	p->limit = memory - memory / STACKS_PART;
-	err = dep_path_charge(p, steps * sizeof(*p->run_of_step));
+	err = dep_path_charge(p, steps * (sizeof(*p->run_of_step) + sizeof(*p->code_of_step)));
 	if (err)
 		return err;
 	p->run_of_step = calloc(steps, sizeof(*p->run_of_step));
+	p->code_of_step = calloc(steps, sizeof(*p->code_of_step));
 	p->recent = calloc(DEP_PATH_RECENT, sizeof(*p->recent));
-	if (!p->run_of_step || !p->recent)
+	if (!p->run_of_step || !p->code_of_step || !p->recent)
 		return dep_fail(-ENOMEM, "paths");
 	/* Number 0 is no stretch. */
 	if (dep_path_add(p, &p->stretch, sizeof(struct dep_path_stretch)) < 0 ||
 	    dep_path_add(p, &p->hot, sizeof(struct dep_stretch)) < 0)
 		return dep_fail(-ENOSPC, "paths: they do not fit in the memory allowed");
+	dep_path_stretch_at(p, 0)->node = DEP_PATH_NO;
 	dep_path_follower(p);
 	err = pass(p, &o, false, out);
 	if (!err)

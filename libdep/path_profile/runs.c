@@ -40,17 +40,30 @@ int dep_path_insns(const struct dep_path_pass *p, const struct dep_path_run *run
 	return 0;
 }
 
+/* Bytes of a fragment's code in front of step number @nsteps; more than it has if it is damaged. */
+static u64 code_in_front(struct dep_path_pass *p, u32 fragment, u32 nsteps)
+{
+	const struct dep_code_fragment *f = p->code->fragment + fragment;
+	const struct dep_branch_step *s = p->code->step + f->first_step;
+	u32 *bytes = p->code_of_step + f->first_step, k;
+	u64 at = 0;
+
+	if (!nsteps)
+		return 0;
+	/* All at once: one by one they would take quadratic time. */
+	for (k = 0; k < f->nsteps && !bytes[f->nsteps - 1]; k++) {
+		at += s[k].next - begin_of(p->code, fragment, k);
+		bytes[k] = at > UINT16_MAX ? UINT16_MAX + 1u : (u32)at;
+	}
+	return bytes[nsteps - 1];
+}
+
 /* Set the bytes of @run, which are behind those of the first @nsteps steps of its fragment. */
-static int set_bytes(const struct dep_path_pass *p, struct dep_path_run *run, u32 nsteps)
+static int set_bytes(struct dep_path_pass *p, struct dep_path_run *run, u32 nsteps)
 {
 	const struct adept_desc_frag *d = dep_store_fragment(p->store, run->fragment)->d;
-	const struct dep_branch_step *s = p->code->step +
-					  p->code->fragment[run->fragment].first_step;
-	u64 at = 0, n = run->next - run->start;
-	u32 k;
+	u64 at = code_in_front(p, run->fragment, nsteps), n = run->next - run->start;
 
-	for (k = 0; k < nsteps; k++)
-		at += s[k].next - begin_of(p->code, run->fragment, k);
 	if (run->to <= run->from || at > d->code_len || n > d->code_len - at)
 		return dep_fail(-EBADMSG, "fragment %u is damaged", run->fragment);
 	run->bytes = dep_desc_code(d) + at;

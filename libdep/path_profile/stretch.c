@@ -58,13 +58,15 @@ static s64 find_node(struct dep_path_pass *p, u32 function, u32 run)
 	struct dep_path_node *n;
 	struct dep_path_fn *f;
 	bool added;
-	s64 i;
+	s64 i = dep_row_find(&p->node_map, &key);
 
-	i = dep_path_index(p, &p->node_map, &key, &p->node, sizeof(*n), &added);
-	if (i < 0 || !added)
+	if (i >= 0)
 		return i;
 	if (p->counts)
 		return dep_path_changed();
+	i = dep_path_index(p, &p->node_map, &key, &p->node, sizeof(*n), &added);
+	if (i < 0)
+		return i;
 	f = dep_path_fn_at(p, function);
 	n = dep_path_node_at(p, (u32)i);
 	n->function = function;
@@ -95,16 +97,18 @@ static s64 find_transition(struct dep_path_pass *p, u32 function, u32 node, u32 
 	struct dep_path_transition *t;
 	struct dep_path_fn *f;
 	bool added;
-	s64 i, to;
+	s64 i = dep_row_find(&p->transition_map, &key), to;
 
-	i = dep_path_index(p, &p->transition_map, &key, &p->transition, sizeof(*t), &added);
-	if (i < 0 || !added)
+	if (i >= 0)
 		return i;
 	if (p->counts)
 		return dep_path_changed();
 	to = find_node(p, function, run);
 	if (to < 0)
 		return to;
+	i = dep_path_index(p, &p->transition_map, &key, &p->transition, sizeof(*t), &added);
+	if (i < 0)
+		return i;
 	f = dep_path_fn_at(p, function);
 	t = dep_path_transition_at(p, (u32)i);
 	t->from = node;
