@@ -41,6 +41,7 @@ static int run(struct dep_path_pass *p, const struct dep_path_profile_options *o
 		.memory = memory / STACKS_PART,
 	};
 	u64 steps = p->code->nsteps + 1ull;
+	s64 first;
 	int err;
 
 	p->limit = memory - memory / STACKS_PART;
@@ -53,10 +54,9 @@ static int run(struct dep_path_pass *p, const struct dep_path_profile_options *o
 	if (!p->run_of_step || !p->code_of_step || !p->recent)
 		return dep_fail(-ENOMEM, "paths");
 	/* Number 0 is no stretch. */
-	if (dep_path_add(p, &p->stretch, sizeof(struct dep_path_stretch)) < 0 ||
-	    dep_path_add(p, &p->hot, sizeof(struct dep_stretch)) < 0)
-		return dep_fail(-ENOSPC, "paths: they do not fit in the memory allowed");
-	dep_path_stretch_at(p, 0)->node = DEP_PATH_NO;
+	first = dep_path_stretch_begin(p, DEP_PATH_NO);
+	if (first < 0)
+		return (int)first;
 	dep_path_follower(p);
 	err = pass(p, &o, false, out);
 	if (!err)

@@ -22,8 +22,13 @@ void *__wrap_realloc(void *p, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
 void __wrap_free(void *p);
 
-/* Bytes now, and most since peak was set. */
-static size_t allocated, peak;
+/* Bytes now, and most since peak was set.  @fail_in: that allocation fails; 0: none does */
+static size_t allocated, peak, fail_in;
+
+static bool fails(void)
+{
+	return fail_in && !--fail_in;
+}
 
 static void *add_memory(void *p)
 {
@@ -35,24 +40,24 @@ static void *add_memory(void *p)
 
 void *__wrap_malloc(size_t size)
 {
-	return add_memory(__real_malloc(size));
+	return fails() ? NULL : add_memory(__real_malloc(size));
 }
 
 void *__wrap_aligned_alloc(size_t alignment, size_t size)
 {
-	return add_memory(__real_aligned_alloc(alignment, size));
+	return fails() ? NULL : add_memory(__real_aligned_alloc(alignment, size));
 }
 
 void *__wrap_calloc(size_t n, size_t size)
 {
-	return add_memory(__real_calloc(n, size));
+	return fails() ? NULL : add_memory(__real_calloc(n, size));
 }
 
 /* The old and the new memory exist at the same time. */
 void *__wrap_realloc(void *p, size_t size)
 {
 	size_t old = malloc_usable_size(p);
-	void *more = add_memory(__real_realloc(p, size));
+	void *more = fails() ? NULL : add_memory(__real_realloc(p, size));
 
 	if (more)
 		allocated -= old;
@@ -458,6 +463,49 @@ static void blocks_that_do_not_fit(void **state)
 	fold_store_close(&f);
 }
 
+/*
+ * Whichever allocation fails: there is an error, or what is missing is counted.  A segment that is
+ * read in the second pass only is a change of the store.
+ */
+static void memory_runs_out(void **state)
+{
+	struct fold_chunk c = chunk(0);
+	size_t before, failed = 0, i;
+	struct dep_path_profile *p;
+	struct fold_store f;
+	u64 insns;
+	int err;
+
+	(void)state;
+	fold_start(&c);
+	for (i = 0; i < 3; i++)
+		RUN(&c, MAIN, F, G, G_2, MAIN_2, G, G_3, G_4, G_2, MAIN_3);
+	fold_store_write(&f, &c, 1);
+	p = paths_of(&f, NULL);
+	insns = p->insns;
+	dep_path_profile_free(p);
+	for (i = 1;; i++) {
+		before = allocated;
+		fail_in = i;
+		err = dep_path_profile_make(f.s, f.code, NULL, &p);
+		if (fail_in)
+			break;
+		if (err) {
+			assert_true(err == -ENOMEM || err == -ESTALE);
+			failed += err == -ENOMEM;
+		} else {
+			assert_true(p->insns == insns || p->loss.segments);
+			dep_path_profile_free(p);
+		}
+		assert_int_equal(allocated, before);
+	}
+	fail_in = 0;
+	assert_int_equal(err, 0);
+	dep_path_profile_free(p);
+	assert_true(failed > 20);
+	fold_store_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -467,6 +515,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(changes_at_beginnings, set_up, fold_tear_down),
 		cmocka_unit_test_setup_teardown(rewritten_code, set_up, fold_tear_down),
 		cmocka_unit_test_setup_teardown(loops_of_one_block, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(memory_runs_out, set_up, fold_tear_down),
 		cmocka_unit_test_setup_teardown(blocks_that_do_not_fit, set_up_many,
 						fold_tear_down),
 	};
