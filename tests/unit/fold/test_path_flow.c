@@ -128,10 +128,22 @@ static void loops(void **state)
 	static const uint8_t loop[] = { 0x90, 0x90, 0x74, 1, 0x90, 0x90, 0x75, 0xf9, 0xc3 };
 	/* je 1; nop; 1: jne 0; ret: the loop's head is the entry */
 	static const uint8_t whole[] = { 0x74, 1, 0x90, 0x75, 0xfb, 0xc3 };
+	/* nop; 1: nop; jne 1; ret */
+	static const uint8_t self[] = { 0x90, 0x90, 0x75, 0xfd, 0xc3 };
 	struct dep_path_code b[4];
 	struct dep_path_flow *f;
 
 	(void)state;
+	assert_int_equal(dep_path_flow_new(PC, &f), 0);
+	b[0] = code(self, 0, 0, 1, DEP_BRANCH_NONE);
+	b[1] = code(self, 1, 2, 4, DEP_BRANCH_COND);
+	b[2] = code(self, 4, 4, 5, DEP_BRANCH_RETURN);
+	add(f, DEP_PATH_ROW_WHOLE, b, 3, 0, 0);
+	/* No path begins at a block that goes back to itself. */
+	add(f, DEP_PATH_ROW_LOOP, b + 1, 1, PC + 1, 0);
+	check(f, 1, false);
+	dep_path_flow_free(f);
+
 	assert_int_equal(dep_path_flow_new(PC, &f), 0);
 	assert_int_equal(dep_path_flow_code(f, PC, loop, sizeof(loop)), 0);
 	/* From the entry or the head, by either way, to the head or the end. */
