@@ -249,7 +249,7 @@ struct dep_context_check_options {
  * @unknown_returns: as in struct dep_contexts
  * @nodes, @edges: functions, and call sites with one of their callees
  * @gone: of @nodes, functions whose file was unmapped, or whose generated code was replaced; new
- *	encodings do without them
+ *	encodings do without them.  Those that another thread still called stay until its end
  * @max_id: the largest id
  * @encodings: how often the graph was encoded anew
  * @pushes: calls that pushed an entry on the ccStack; of these, @fresh by edges that were newer

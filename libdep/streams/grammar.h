@@ -61,9 +61,9 @@ _Static_assert(sizeof(struct seq_line) == 64, "a line of the table is a cache li
 #define SEQ_RULE_BYTES	48u
 
 /*
- * Digrams that wait to be looked at.  See push() about the limit.  With this number, struct sequitur
- * is as large as it was before digrams waited: its size counts for the memory allowed, and so says
- * where a grammar ends.
+ * Digrams that wait to be looked at.  See push() about the limit.  With this number, the size of
+ * struct sequitur is what it was before digrams waited: it counts for the memory allowed, and so
+ * says where a grammar ends.
  */
 #define SEQ_PENDING	238u
 
