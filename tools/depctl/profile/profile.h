@@ -102,7 +102,7 @@ int profile_paths(struct profile_view *v, struct dep_path_profile **out);
 /** profile_failed() - print a message for @err, a negative errno; EXIT_FAILURE */
 int profile_failed(const struct profile_view *v, int err);
 
-/** profile_add_reasons() - add what @v lacks to @r, with its path; it is not the store of the rows */
+/** profile_add_reasons() - add what @v, another store than that of the rows, lacks to @r */
 void profile_add_reasons(const struct profile_view *v, struct reasons *r);
 
 /** profile_reasons() - why the profile is incomplete */
