@@ -175,6 +175,15 @@ struct dep_fold {
 			 const uint32_t *sequence);
 	/* Needed with sequences(): from now on, numbers are given to other sequences, from 1 on. */
 	int (*forget)(void *part);
+	/*
+	 * For a fold that needs to know where few exits lead, and nothing else, which is quicker.
+	 * It runs alone, and of the other callbacks only part(), end() and join() are called.
+	 * marked() returns which exits they are, by number: not 0 if it is one; valid until join().
+	 * leads(): exit number @exit led to @next_pc; 0: unknown.  If it leads there often, not
+	 * each time is reported.
+	 */
+	const uint8_t *(*marked)(void *part);
+	int (*leads)(void *part, uint32_t exit, uint64_t next_pc);
 	/* NULL: not called. */
 	int (*piece)(void *part, const struct dep_fold_piece *piece);
 	int (*event)(void *part, const struct dep_event *event);

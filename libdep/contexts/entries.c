@@ -14,15 +14,10 @@
 #include "dep/fold.h"
 #include "moves.h"
 
-/* Branches that were seen last: most go again where they went before. */
-#define SEEN	4096u
-
 struct entries {
 	struct dep_moves *m;
 	u8 *entry;		/* by first fragment of each pc */
 	u8 *leads;		/* by number of an exit: its target is an entry */
-	u32 nsequences;		/* sequences with lower numbers have been seen */
-	struct { u32 exit, next; } seen[SEEN];
 };
 
 static void free_entries(struct entries *e)
@@ -58,65 +53,25 @@ static void *entries_part(void *self, const struct dep_fragments *code)
 		return NULL;
 	}
 	e->m = m;
-	e->nsequences = 1;
 	for (i = 1; i < code->nexits; i++)
 		e->leads[i] = leads_to_entry(m, i);
 	return e;
 }
 
-static void add_entry(struct entries *e, const struct dep_exit_move *x, u64 pc)
+static const u8 *entries_marked(void *part)
 {
-	s64 n = dep_moves_find(e->m, x->fragment, pc);
+	return ((struct entries *)part)->leads;
+}
+
+static int entries_leads(void *part, u32 exit, u64 next_pc)
+{
+	struct entries *e = part;
+	const struct dep_exit_move *x = e->m->exit + exit;
+	s64 n = next_pc ? dep_moves_find(e->m, x->fragment, next_pc) : -1;
 
 	/* A call of the next instruction reads its own address. */
-	if (n >= 0 && (x->op != DEP_OP_CALL || pc != x->next))
+	if (n >= 0 && (x->op != DEP_OP_CALL || next_pc != x->next))
 		e->entry[n] = 1;
-}
-
-/* The thread went on from exit @exit[0] to the fragment of @exit[1]. */
-static inline void went_on(struct entries *e, const u32 *exit)
-{
-	const struct dep_fragments *code = e->m->code;
-	u32 at;
-
-	if (!e->leads[exit[0]])
-		return;
-	at = (exit[0] * 61u ^ exit[1] * 7u) % SEEN;
-	if (e->seen[at].exit == exit[0] && e->seen[at].next == exit[1])
-		return;
-	e->seen[at].exit = exit[0];
-	e->seen[at].next = exit[1];
-	add_entry(e, e->m->exit + exit[0], code->fragment[code->exit[exit[1]].fragment].pc);
-}
-
-static int entries_sequences(void *part, const u32 *exit, size_t n, u64 next_pc,
-			     const u32 *sequence)
-{
-	struct entries *e = part;
-	size_t i = 0, end, group;
-
-	for (group = 0; group < n / DEP_FOLD_SEQUENCE; group++) {
-		end = i + DEP_FOLD_SEQUENCE;
-		if (sequence[group] && sequence[group] < e->nsequences)
-			i = end - 1;	/* the rest of it was seen when it got its number */
-		else if (sequence[group])
-			e->nsequences++;
-		for (; i < end && i + 1 < n; i++)
-			went_on(e, exit + i);
-	}
-	for (; i + 1 < n; i++)
-		went_on(e, exit + i);
-	/* A fragment without code is at address 0; @next_pc is 0 if it is not known. */
-	if (e->leads[exit[n - 1]] && next_pc)
-		add_entry(e, e->m->exit + exit[n - 1], next_pc);
-	return 0;
-}
-
-static int entries_forget(void *part)
-{
-	struct entries *e = part;
-
-	e->nsequences = 1;
 	return 0;
 }
 
@@ -129,27 +84,6 @@ static int entries_join(void *self, void *part)
 	for (i = 0; i < m->code->nfragments; i++)
 		m->entry[i] |= e->entry[i];
 	free_entries(e);
-	return 0;
-}
-
-static int no_segment(void *part, const struct dep_fold_segment *seg)
-{
-	(void)part;
-	(void)seg;
-	return 0;
-}
-
-static int no_event(void *part, const struct dep_event *event)
-{
-	(void)part;
-	(void)event;
-	return 0;
-}
-
-static int no_gap(void *part, const struct dep_thread *thread)
-{
-	(void)part;
-	(void)thread;
 	return 0;
 }
 
@@ -341,9 +275,8 @@ static bool add_all_counted(struct dep_moves *m, const struct dep_profile *count
 static int add_by_pass(struct dep_moves *m, unsigned int jobs)
 {
 	static const struct dep_fold fold = {
-		.name = "entries", .part = entries_part, .segment = no_segment,
-		.sequences = entries_sequences, .forget = entries_forget, .event = no_event,
-		.gap = no_gap, .join = entries_join,
+		.name = "entries", .part = entries_part, .marked = entries_marked,
+		.leads = entries_leads, .join = entries_join,
 	};
 	const struct dep_fold_options options = { .jobs = jobs };
 	const struct dep_fold *folds[] = { &fold };

@@ -39,6 +39,7 @@ struct crew {
 	const bool *deliver;	/* by index in @segs; NULL: all */
 	size_t nsegs;
 	bool ordered;
+	bool scans;		/* for the one fold, which has marked() */
 	struct unit *unit;
 	size_t nunits, room;
 	size_t selected;	/* number of segments in all units */
@@ -205,7 +206,7 @@ static int begin_worker(struct crew *c, struct worker *w, void *const *selves)
 		.folds = c->folds, .nfolds = c->nfolds, .segments_end = c->segs_end,
 		.options = c->options, .lock = &c->lock,
 	};
-	if (dep_sequences_init(&w->walk.sequences))
+	if (!c->scans && dep_sequences_init(&w->walk.sequences))
 		return dep_fail(-ENOMEM, "sequences");
 	w->walk.part = calloc(c->nfolds + 1, sizeof(*w->walk.part));
 	for (i = 0; w->walk.part && i < c->nfolds; i++) {
@@ -213,7 +214,9 @@ static int begin_worker(struct crew *c, struct worker *w, void *const *selves)
 		if (!w->walk.part[i])
 			return dep_fail(-ENOMEM, "%s", c->folds[i]->name);
 	}
-	return w->walk.part ? 0 : dep_fail(-ENOMEM, "folds");
+	if (w->walk.part && c->scans)
+		w->walk.scan = dep_scan_new(&w->walk);
+	return w->walk.part && (w->walk.scan || !c->scans) ? 0 : dep_fail(-ENOMEM, "folds");
 }
 
 /* Join the worker's parts to the results.  Return: @err, or else the first error. */
@@ -305,8 +308,12 @@ int dep_fold_pass(struct dep_store *store, const struct dep_fragments *code,
 	c.nsegs = batch->n;
 	c.deliver = batch->deliver;
 	c.segs_end = c.nsegs ? c.segs + c.nsegs : c.segs;
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		c.ordered |= folds[i]->ordered;
+		c.scans |= folds[i]->marked != NULL;
+	}
+	if (c.scans && n > 1)
+		return dep_fail(-EINVAL, "a fold that marks exits does not run with others");
 	err = make_units(&c);
 	if (!err)
 		err = run_workers(&c, count_jobs(&c, c.options->jobs), selves, &none);

@@ -9,19 +9,15 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "libdep/format/file/error.h"
 #include "walk.h"
 
-/* Position in a control column. */
-struct cursor {
-	const u32 *at, *end;
-};
-
-static struct cursor column(const struct dep_columns *c)
+static struct dep_cursor column(const struct dep_columns *c)
 {
-	return (struct cursor){ c->control, c->control + c->h.control_raw / 4 };
+	return (struct dep_cursor){ c->control, c->control + c->h.control_raw / 4 };
 }
 
 /* Index of the fragment whose first exit is @id; -1: there is none. */
@@ -43,8 +39,7 @@ static u64 fragment_pc(const struct dep_walk *w, u32 id)
 	return f < 0 ? 0 : w->code->fragment[f].pc;
 }
 
-/* Size in words of the payload of event @id at @c; 0: unknown event, or it does not fit. */
-static u32 payload_words(const struct cursor *c, u32 id)
+u32 dep_walk_payload(const struct dep_cursor *c, u32 id)
 {
 	int size = adept_event_size(id);
 
@@ -55,7 +50,7 @@ static u32 payload_words(const struct cursor *c, u32 id)
  * The address that the column shows next from @c on.  Return: false if it has ended, and the answer
  * is what follows it.  *@pc is 0 where the column is damaged.
  */
-static bool next_address(const struct dep_walk *w, struct cursor c, u64 *pc)
+static bool next_address(const struct dep_walk *w, struct dep_cursor c, u64 *pc)
 {
 	const struct adept_ev_context *ctx;
 	const struct adept_ev_partial *part;
@@ -71,7 +66,7 @@ static bool next_address(const struct dep_walk *w, struct cursor c, u64 *pc)
 				*pc = w->code->fragment[w->code->exit[number].fragment].pc;
 			return true;
 		}
-		words = payload_words(&c, id);
+		words = dep_walk_payload(&c, id);
 		if (!words)
 			return true;
 		ctx = (const void *)c.at;
@@ -90,10 +85,9 @@ static bool next_address(const struct dep_walk *w, struct cursor c, u64 *pc)
 	return false;
 }
 
-/* Where the thread goes on behind the exits collected so far, if the stream goes on at @c. */
-static u64 goes_on_at(const struct dep_walk *w, const struct cursor *c)
+u64 dep_walk_goes_on(const struct dep_walk *w, u32 number, const struct dep_cursor *c)
 {
-	const struct dep_code_exit *x = &w->code->exit[w->exit[w->nexits - 1]];
+	const struct dep_code_exit *x = &w->code->exit[number];
 	u64 pc;
 
 	if (x->target)
@@ -124,7 +118,7 @@ static int forget_sequences(struct dep_walk *w)
 	return err;
 }
 
-static int flush(struct dep_walk *w, const struct cursor *c)
+static int flush(struct dep_walk *w, const struct dep_cursor *c)
 {
 	const struct dep_fold *f;
 	int err = 0;
@@ -133,7 +127,7 @@ static int flush(struct dep_walk *w, const struct cursor *c)
 
 	if (!w->nexits)
 		return 0;
-	pc = goes_on_at(w, c);
+	pc = dep_walk_goes_on(w, w->exit[w->nexits - 1], c);
 	for (i = 0; i < w->nfolds && !err; i++) {
 		f = w->folds[i];
 		err = f->sequences ?
@@ -162,8 +156,7 @@ static int deliver_piece(struct dep_walk *w, u32 fragment, u32 to)
 	return err;
 }
 
-/* Fail because of the column, not because of a fold. */
-static int damaged(struct dep_walk *w, const char *why, u32 id)
+int dep_walk_damaged(struct dep_walk *w, const char *why, u32 id)
 {
 	w->is_damaged = true;
 	return dep_fail(-EBADMSG, "%s %u", why, id);
@@ -175,23 +168,23 @@ static int take_piece(struct dep_walk *w, u32 id, u32 insns)
 	s64 f = fragment_of(w, id);
 
 	if (f < 0)
-		return damaged(w, "no fragment begins with exit", id);
+		return dep_walk_damaged(w, "no fragment begins with exit", id);
 	if (insns > dep_store_fragment(w->store, (u32)f)->d->ninsns)
-		return damaged(w, "a record is longer than fragment", id);
+		return dep_walk_damaged(w, "a record is longer than fragment", id);
 	return deliver_piece(w, (u32)f, insns);
 }
 
-static int take_event(struct dep_walk *w, struct cursor *c, u32 id)
+static int take_event(struct dep_walk *w, struct dep_cursor *c, u32 id)
 {
 	struct dep_event event = { .id = id, .payload = c->at };
 	const struct adept_ev_partial *part = event.payload;
-	u32 words = payload_words(c, id);
-	struct cursor before = { c->at - 1, c->end };
+	u32 words = dep_walk_payload(c, id);
+	struct dep_cursor before = { c->at - 1, c->end };
 	int err;
 	size_t i;
 
 	if (!words)
-		return damaged(w, "the control column has no complete event", id);
+		return dep_walk_damaged(w, "the control column has no complete event", id);
 	err = flush(w, &before);
 	event.size = words * 4;
 	c->at += words;
@@ -256,7 +249,7 @@ static size_t collect_sequences(struct dep_walk *w, const u32 *at, size_t n, u32
  * Collect exits up to the next event, or as many as a fold receives at once.  Stops in front of an
  * exit that the store does not have.
  */
-static void collect(struct dep_walk *w, struct cursor *c)
+static void collect(struct dep_walk *w, struct dep_cursor *c)
 {
 	size_t got, want, left, room;
 	u32 *to;
@@ -282,7 +275,7 @@ static void collect(struct dep_walk *w, struct cursor *c)
 }
 
 /* Deliver all of the current control column; -EBADMSG: the rest of it is damaged. */
-static int take_column(struct dep_walk *w, struct cursor *c)
+static int take_column(struct dep_walk *w, struct dep_cursor *c)
 {
 	int err;
 
@@ -293,7 +286,7 @@ static int take_column(struct dep_walk *w, struct cursor *c)
 		} else if (c->at == c->end) {
 			break;
 		} else if (*c->at >= ADEPT_FIRST_EXIT) {
-			return damaged(w, "the store has no exit", *c->at);
+			return dep_walk_damaged(w, "the store has no exit", *c->at);
 		} else {
 			c->at++;
 			err = take_event(w, c, c->at[-1]);
@@ -369,13 +362,13 @@ static bool continues(const struct dep_walk *w, const struct dep_segment *seg,
  */
 static int deliver(struct dep_walk *w, const struct dep_segment *seg, bool more)
 {
-	struct cursor c = column(w->now);
-	int err = begin(w, seg, w->follows);
+	struct dep_cursor c = column(w->now);
+	int err = w->scan ? 0 : begin(w, seg, w->follows);
 
 	w->is_damaged = false;
 	w->follows = w->next != NULL;
 	if (!err)
-		err = take_column(w, &c);
+		err = w->scan ? dep_scan_column(w, &c) : take_column(w, &c);
 	if (w->is_damaged) {
 		report(w, seg);
 		w->follows = false;
@@ -433,4 +426,5 @@ void dep_walk_free(struct dep_walk *w)
 	dep_columns_free(&w->columns[0]);
 	dep_columns_free(&w->columns[1]);
 	dep_sequences_free(&w->sequences);
+	free(w->scan);
 }

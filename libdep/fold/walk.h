@@ -11,7 +11,7 @@
 /**
  * struct dep_walk - a walk through the segments of a store, and the folds that it serves
  * @part: a part of each fold
- * @sequences: made by the caller
+ * @sequences, @scan: made by the caller
  * @columns: the current segment and the next one, which tells where an indirect branch went
  */
 struct dep_walk {
@@ -26,6 +26,7 @@ struct dep_walk {
 	pthread_mutex_t *lock;		/* held while failed() is called */
 	struct dep_fold_loss loss;
 	struct dep_sequences sequences;
+	struct dep_scan *scan;		/* of a fold with marked(); NULL: none */
 	/* The following are private. */
 	struct dep_columns columns[2];
 	const struct dep_columns *now;
@@ -56,6 +57,27 @@ enum dep_walk_from {
  */
 int dep_walk_run(struct dep_walk *w, const struct dep_thread *thread,
 		 const struct dep_segment *seg, size_t n, enum dep_walk_from from);
+
+/* ---- for scan.c ---- */
+
+/* Position in a control column. */
+struct dep_cursor {
+	const u32 *at, *end;
+};
+
+/** dep_walk_payload() - words of the payload of event @id at @c; 0: unknown, or it does not fit */
+u32 dep_walk_payload(const struct dep_cursor *c, u32 id);
+/** dep_walk_goes_on() - where the thread goes on behind exit @number, if the stream goes on at @c */
+u64 dep_walk_goes_on(const struct dep_walk *w, u32 number, const struct dep_cursor *c);
+/** dep_walk_damaged() - fail because of the column, not because of a fold */
+int dep_walk_damaged(struct dep_walk *w, const char *why, u32 id);
+
+/* ---- scan.c ---- */
+
+/** dep_scan_new() - what a fold with marked() needs, once @w has its part; NULL: no memory */
+struct dep_scan *dep_scan_new(const struct dep_walk *w);
+/** dep_scan_column() - deliver a control column to it; 0 or an error as of the other folds */
+int dep_scan_column(struct dep_walk *w, struct dep_cursor *c);
 
 /* Bytes of the control columns of a unit of work, more or less; tests make it small. */
 extern u64 dep_fold_unit_bytes;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+
 #include "fold_store.h"
 
 struct stream fold_stream;
@@ -191,6 +193,119 @@ void fold_check_same(const struct dep_profile *a, const struct dep_profile *b)
 	assert_int_equal(a->loss.gaps, b->loss.gaps);
 }
 
+/* ---- folds that mark exits ---- */
+
+#define LED_MAX	256
+
+/** struct led - where exits led, each pair once; @every: number of exits of which one is marked */
+struct led {
+	const struct dep_fragments *code;
+	struct { u32 exit; u64 pc; } at[LED_MAX];
+	size_t n;
+	u32 every;
+	u8 marked[4096];
+};
+
+static void add_led(struct led *led, u32 exit, u64 pc)
+{
+	size_t i;
+
+	for (i = 0; i < led->n; i++)
+		if (led->at[i].exit == exit && led->at[i].pc == pc)
+			return;
+	assert_true(led->n < LED_MAX);
+	led->at[led->n].exit = exit;
+	led->at[led->n++].pc = pc;
+}
+
+static void *led_part(void *self, const struct dep_fragments *code)
+{
+	struct led *led = self;
+	u32 i;
+
+	led->code = code;
+	assert_true(code->nexits <= sizeof(led->marked));
+	for (i = 1; i < code->nexits; i++)
+		led->marked[i] = !(i % led->every);
+	return led;
+}
+
+static int led_join(void *self, void *part)
+{
+	assert_ptr_equal(self, part);
+	return 0;
+}
+
+static const u8 *led_marked(void *part)
+{
+	return ((struct led *)part)->marked;
+}
+
+static int led_leads(void *part, u32 exit, u64 next_pc)
+{
+	struct led *led = part;
+
+	assert_int_equal(led->marked[exit], 1);
+	add_led(led, exit, next_pc);
+	return 0;
+}
+
+static int led_segment(void *part, const struct dep_fold_segment *seg)
+{
+	(void)part;
+	(void)seg;
+	return 0;
+}
+
+/* The same from all exits. */
+static int led_exits(void *part, const u32 *exit, size_t n, u64 next_pc)
+{
+	struct led *led = part;
+	const struct dep_code_exit *x;
+	size_t i;
+	u64 pc;
+
+	for (i = 0; i < n; i++) {
+		x = led->code->exit + exit[i];
+		pc = x->target ? x->target : next_pc;
+		if (!x->target && i + 1 < n)
+			pc = led->code->fragment[led->code->exit[exit[i + 1]].fragment].pc;
+		if (led->marked[exit[i]])
+			add_led(led, exit[i], pc);
+	}
+	return 0;
+}
+
+/* What is reported of marked exits is what all exits show. */
+static void check_marked(struct fold_store *f, const struct dep_fold_options *o, u32 every)
+{
+	static const struct dep_fold scan = {
+		.name = "marked", .part = led_part, .marked = led_marked, .leads = led_leads,
+		.join = led_join,
+	};
+	static const struct dep_fold all = {
+		.name = "exits", .part = led_part, .segment = led_segment, .exits = led_exits,
+		.join = led_join,
+	};
+	struct led got = { .every = every }, want = got;
+	const struct dep_fold *folds[] = { &scan, &all };
+	struct dep_fold_options options = { .jobs = 1 };
+	void *selves[] = { &got, &want };
+	size_t i;
+
+	if (o)
+		options = *o;
+	options.jobs = 1;
+	options.failed = NULL;
+	assert_int_equal(dep_fold_run(f->s, f->code, folds, selves, 1, &options, NULL), 0);
+	assert_int_equal(dep_fold_run(f->s, f->code, folds + 1, selves + 1, 1, &options, NULL), 0);
+	assert_int_equal(got.n, want.n);
+	for (i = 0; i < want.n; i++)
+		add_led(&got, want.at[i].exit, want.at[i].pc);
+	assert_int_equal(got.n, want.n);
+	assert_int_equal(dep_fold_run(f->s, f->code, folds, selves, 2, &options, NULL), -EINVAL);
+}
+
 void fold_check_division(struct fold_store *f, const struct dep_fold_options *o)
 {
 	static const u64 units[] = { 1, 300, 5000, 1 << 20 };
@@ -211,6 +326,8 @@ void fold_check_division(struct fold_store *f, const struct dep_fold_options *o)
 			dep_profile_free(f->p);
 		}
 	f->p = first;
+	for (i = 1; i <= 5; i += 2)
+		check_marked(f, o, (u32)i);
 }
 
 u64 fold_count(const struct dep_profile *p, u64 pc)

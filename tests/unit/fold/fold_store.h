@@ -93,7 +93,11 @@ void fold_profile(struct fold_store *f, u64 unit, struct dep_fold_options *o);
 /** fold_check_same() - both profiles have the same rows but those of threads, and the same sums */
 void fold_check_same(const struct dep_profile *a, const struct dep_profile *b);
 
-/** fold_check_division() - any jobs and any division of the segments give the rows of f->p */
+/**
+ * fold_check_division() - any jobs and any division of the segments give the rows of f->p
+ *
+ * A fold that marks exits also sees what all exits show.
+ */
 void fold_check_division(struct fold_store *f, const struct dep_fold_options *o);
 
 u64 fold_count(const struct dep_profile *p, u64 pc);
