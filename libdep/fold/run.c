@@ -40,6 +40,7 @@ struct crew {
 	size_t nsegs;
 	bool ordered;
 	bool scans;		/* for the one fold, which has marked() */
+	bool sequences;		/* a fold needs their numbers */
 	struct unit *unit;
 	size_t nunits, room;
 	size_t selected;	/* number of segments in all units */
@@ -206,7 +207,7 @@ static int begin_worker(struct crew *c, struct worker *w, void *const *selves)
 		.folds = c->folds, .nfolds = c->nfolds, .segments_end = c->segs_end,
 		.options = c->options, .lock = &c->lock,
 	};
-	if (!c->scans && dep_sequences_init(&w->walk.sequences))
+	if (c->sequences && dep_sequences_init(&w->walk.sequences))
 		return dep_fail(-ENOMEM, "sequences");
 	w->walk.part = calloc(c->nfolds + 1, sizeof(*w->walk.part));
 	for (i = 0; w->walk.part && i < c->nfolds; i++) {
@@ -311,6 +312,7 @@ int dep_fold_pass(struct dep_store *store, const struct dep_fragments *code,
 	for (i = 0; i < n; i++) {
 		c.ordered |= folds[i]->ordered;
 		c.scans |= folds[i]->marked != NULL;
+		c.sequences |= folds[i]->sequences != NULL;
 	}
 	if (c.scans && n > 1)
 		return dep_fail(-EINVAL, "a fold that marks exits does not run with others");

@@ -135,7 +135,8 @@ static int flush(struct dep_walk *w, const struct dep_cursor *c)
 		      f->exits(w->part[i], w->exit, w->nexits, pc);
 	}
 	w->nexits = 0;
-	if (!err && dep_sequences_full(&w->sequences, DEP_FOLD_BATCH / DEP_FOLD_SEQUENCE))
+	if (!err && w->sequences.n &&
+	    dep_sequences_full(&w->sequences, DEP_FOLD_BATCH / DEP_FOLD_SEQUENCE))
 		err = forget_sequences(w);
 	return err;
 }
@@ -259,7 +260,7 @@ static void collect(struct dep_walk *w, struct dep_cursor *c)
 		room = DEP_FOLD_BATCH - w->nexits;
 		want = left < room ? left : room;
 		to = w->exit + w->nexits;
-		if (want < DEP_FOLD_SEQUENCE) {
+		if (want < DEP_FOLD_SEQUENCE || !w->sequences.n) {
 			got = collect_each(w, c->at, want, to);
 			want = 0;
 		} else {

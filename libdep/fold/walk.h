@@ -11,7 +11,7 @@
 /**
  * struct dep_walk - a walk through the segments of a store, and the folds that it serves
  * @part: a part of each fold
- * @sequences, @scan: made by the caller
+ * @sequences, @scan: made by the caller; @sequences.n is 0 if no fold needs them
  * @columns: the current segment and the next one, which tells where an indirect branch went
  */
 struct dep_walk {
