@@ -304,17 +304,25 @@ over "its parent sees its own signals only"
 
 # ---- the same thing again and again, attached to and detached from meanwhile ----
 cases=$build/programs/attach_storm
-for case in faults threads descriptors processor; do
+for case in faults general ignored interrupts threads descriptors processor; do
 	(sleep 0.3 && echo) | "$cases" $case >native.out 2>&1
 	is "natively, $case" "$(tail -n 1 native.out)" right
 	begin $case
 	reached $case
-	for ((i = 0; i < cycles; i++)); do
+	: >refusals >calls
+	times=$cycles
+	[ $case != interrupts ] || times=$((cycles + 9))
+	for ((i = 0; i < times; i++)); do
 		attach $pid && sleep 0.05 && detach || break
 		good store || fail "$case: $(tail -n 1 verify.out)"
+		"$DEPCTL" dump --events store | grep "attach kind=" >>calls
 	done
-	is "$case: cycles" $i $cycles
-	[ $i = $cycles ] || cat err
+	is "$case: cycles" $i $times
+	[ $i = $times ] || cat err
+	# A handler's registers are not the arguments of the call that it has interrupted.
+	is "$case: writes of too much" "$(grep -Ec "=write .* arg2=[0-9a-f]{6}" calls)" 0
+	is "$case: refused since a thread receives a signal" \
+		"$(grep -c "receive a signal" refusals)" 0
 	go_on
 	over $case
 done

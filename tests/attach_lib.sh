@@ -5,7 +5,7 @@
 
 # attach PID [COMMAND...]: begin to record it, in the background: $recorder; COMMAND runs depctl;
 # $attach_options are those of depctl attach.  A busy thread can have it refused for now, and
-# the tracer may finish that thread's call first.
+# the tracer may finish that thread's call first; the file refusals has the reasons.
 attach() {
 	local again
 	for ((again = 0; again < 10; again++)); do
@@ -15,7 +15,7 @@ attach() {
 		recorder=$!
 		wait_for 20 eval 'grep -qs "recording process" err || ! kill -0 $recorder'
 		! grep -qs "recording process" err || return 0
-		grep -Eq "try again|is traced by process" err || break
+		grep -E "try again|is traced by process" err >>refusals || break
 		sleep 0.2
 	done
 	fail "no attach to $1: $(cat err)"

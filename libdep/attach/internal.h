@@ -127,16 +127,17 @@ int tracer_run(tracer_fn *f, void *arg, unsigned int kill_ms, struct dep_why *wh
  */
 void tracer_close_others(int one, int two);
 
-/* ---- fault.c ---- */
+/* ---- handler.c ---- */
 
 /**
- * fault_undo() - make a stopped thread execute an instruction again that has raised a signal
- * @r: its registers and its signal, which are changed
+ * handler_begin_all() - let stopped threads begin the signal handlers that they are about to run
  *
- * Nothing in the thread changes.  Return: 0, also if there was no such signal; -EAGAIN: there is
- * one that cannot be raised again.
+ * Afterwards they are stopped at the first instructions of the handlers, and no thread is about to
+ * receive the signal of a fault.
+ *
+ * Return: 0; -EAGAIN: a thread cannot begin its handler now, or did not stop again in time.
  */
-int fault_undo(struct dep_running *r);
+int handler_begin_all(struct scan *s, struct dep_why *why);
 
 /* ---- late.c ---- */
 
@@ -205,6 +206,12 @@ int stop_one(struct scan *s, struct dep_attach_thread *t, struct dep_why *why);
  * looks for this.
  */
 void stop_ticks(bool on);
+/**
+ * stop_await() - wait until @n threads that were asked to stop have stopped or ended
+ *
+ * Return: 0; -EAGAIN: not all have in time, or the process executes a program.
+ */
+int stop_await(struct scan *s, u32 n, struct dep_why *why);
 /** stop_is_allowed() - may the thread be stopped? */
 bool stop_is_allowed(const struct dep_attach_thread *t);
 

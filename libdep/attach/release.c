@@ -33,6 +33,7 @@
 #include "libdep/abi/restart.h"
 
 #define SYSCALL_SIZE	2	/* size of the syscall instruction in bytes */
+#define UCONTEXT_SIZE	304	/* size of the kernel's struct ucontext in bytes */
 #define UNFINISHED	64
 #define SETTLE_NS	100000	/* pause between checks for pending signals; 10 ms in all */
 #define SETTLE_PAUSES	100
@@ -158,12 +159,25 @@ void release_call_again(struct user_regs_struct *regs)
 	regs->orig_rax = (u64)-1;
 }
 
+/*
+ * Is it at the first instruction of a signal handler?  The kernel leaves orig_rax as it is.  The
+ * handler's second and third argument are on the stack behind the return address: struct ucontext
+ * of the kernel, and then siginfo.
+ */
+static bool begins_handler(const struct user_regs_struct *r)
+{
+	return !r->rax && r->rdi && r->rdi <= 64 && r->rdx == r->rsp + 8 &&
+	       r->rsi == r->rdx + UCONTEXT_SIZE;
+}
+
 int release_state(const struct scan *s, struct dep_running *r)
 {
 	struct user_regs_struct *regs = &r->regs;
 
 	if (ptrace(PTRACE_GETREGS, r->tid, NULL, regs))
 		return -ESRCH;
+	if (begins_handler(regs))
+		regs->orig_rax = (u64)-1;
 	if ((s64)regs->orig_rax < 0 || adept_is_restart((s64)regs->rax))
 		return 0;
 	switch (release_damage(s, r->tid, r->sig, regs)) {

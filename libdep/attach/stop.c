@@ -266,18 +266,19 @@ static int take_others(struct scan *s, struct dep_why *why)
 	return 0;
 }
 
-/* Wait until the @n threads that were asked to stop have stopped or ended. */
-static int wait_stopped(struct scan *s, u32 n, struct dep_why *why)
+int stop_await(struct scan *s, u32 n, struct dep_why *why)
 {
 	int err = 0;
 	u32 i;
 
+	deadline(STOP_MS, on_alarm);
 	for (i = 0; i < s->n && n && !err; i++) {
 		if (s->thread[i].was_stopped != ASKED)
 			continue;
 		err = await(s, &s->thread[i], n, why);
 		n--;
 	}
+	deadline(0, SIG_DFL);
 	return err ? err : take_others(s, why);
 }
 
@@ -305,7 +306,6 @@ static u32 wake_left(struct scan *s)
 static int pass(struct scan *s, struct timespec *begun, struct dep_why *why)
 {
 	int err = wait_unblocked(s, why);
-	u32 n;
 
 	if (err)
 		return err;
@@ -314,11 +314,7 @@ static int pass(struct scan *s, struct timespec *begun, struct dep_why *why)
 		return err;
 	if (!begun->tv_sec)
 		clock_gettime(CLOCK_MONOTONIC, begun);
-	n = interrupt(s);
-	deadline(STOP_MS, on_alarm);
-	err = wait_stopped(s, n, why);
-	deadline(0, SIG_DFL);
-	return err;
+	return stop_await(s, interrupt(s), why);
 }
 
 int stop_one(struct scan *s, struct dep_attach_thread *t, struct dep_why *why)

@@ -73,7 +73,7 @@ static int examine_stopped(const struct scan *s, const struct dep_attach_thread 
 	r->sig = release_signal(t->status);
 	if (release_state(s, r))
 		return not_now(s, t, "is transferring data", why);
-	return fault_undo(r) ? not_now(s, t, "is about to receive a signal of a fault", why) : 0;
+	return 0;
 }
 
 /* Can this thread be taken, now or when its call returns? */
@@ -153,8 +153,10 @@ static int stop_guest(struct result *r, struct scan *s, struct dep_attach_thread
 
 	err = stop_one(s, t, &r->why);
 	if (!err)
+		err = handler_begin_all(s, &r->why);
+	if (!err)
 		err = examine(s, t, &guest, &r->why);
-	if (!err && (guest.sig || guest.faulted))
+	if (!err && guest.sig)
 		err = not_now(s, t, "is about to receive a signal", &r->why);
 	if (!err)
 		err = enter(r, s, &guest);
@@ -195,7 +197,7 @@ static int start_stopped(struct result *r, struct scan *s)
 	int err;
 
 	/* A signal would be lost when the thread makes system calls. */
-	while (i < a->n && (a->thread[i].late || a->thread[i].sig || a->thread[i].faulted))
+	while (i < a->n && (a->thread[i].late || a->thread[i].sig))
 		i++;
 	if (i == a->n)
 		return dep_inject_error(&r->why, EAGAIN, "All threads of process %d that have "
@@ -269,6 +271,8 @@ static int stop_and_inject(struct result *r, struct scan *s)
 		return dep_inject_error(&r->why, ENOMEM, "No memory.");
 	err = stop_all(s, &begun, &r->why);
 	release_settle(s);
+	if (!err)
+		err = handler_begin_all(s, &r->why);
 	if (!err)
 		err = inject(r, s, thread);
 	if (err) {

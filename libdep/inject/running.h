@@ -20,8 +20,6 @@
 /**
  * struct dep_running - a thread of a running process, traced by the caller
  * @sig:	signal that it is about to receive; 0: none
- * @faulted:	an instruction has raised a signal, which it does not receive: it executes the
- *		instruction again
  * @late:	it is in a system call, and @regs and @sig are not set
  * @pc, @sp:	with @late: where it continues after the call, and its stack pointer
  * @call:	with @late: the system call
@@ -32,7 +30,7 @@
 struct dep_running {
 	pid_t tid;
 	int sig;
-	bool faulted, late;
+	bool late;
 	u64 pc, sp;
 	s64 call, returned;
 	struct user_regs_struct regs;
