@@ -7,6 +7,8 @@ set -eu
 here=$(dirname "$0")
 out=$1
 mkdir -p "$out"
+exec 9<"$out"
+flock 9
 for src in "$here"/insn_*.[chS] "$0"; do
 	if ! [ "$out/insn_fuzz" -nt "$src" ]; then
 		exec gcc -O2 -g -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -no-pie \

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Build the test programs, the sources with a "Suite:" line: build.sh OUTPUT-DIR.  A
 # source's "Flags:" line adds to the compiler's; the programs' names are their sources'
-# without the ending.
+# without the ending.  Suites that run in parallel call this: one builds, the others wait for it.
 set -u
 here=$(dirname "$0")
 out=$1
 mkdir -p "$out"
+exec 9<"$out"
+flock 9
 common="-O2 -g -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -pthread -I$here/../../include"
 
 newer() {

@@ -3,7 +3,8 @@
 # Build one of this folder's programs: build.sh SOURCE racy|right LEVEL PROGRAM [FLAG...]
 #
 # Plainly, as any program is that nobody made for a detector.  The source's "Flags:" add to
-# the compiler's; CLANG=1 takes clang.  What is newer than its source is left as it is.
+# the compiler's; CLANG=1 takes clang.  What is newer than its source is left as it is.  The program
+# appears complete, since another suite may build and run the same one.
 set -u
 src=$1 variant=$2 level=$3 out=$4
 shift 4
@@ -24,5 +25,5 @@ case $src in
 esac
 [ "$variant" = right ] || flags="$flags -DRACY"
 # shellcheck disable=SC2086
-exec "$cc" "$std" "-$level" -g -Wall -Wextra -Werror -D_GNU_SOURCE -pthread $flags "$@" \
-	-o "$out" "$src"
+"$cc" "$std" "-$level" -g -Wall -Wextra -Werror -D_GNU_SOURCE -pthread $flags "$@" \
+	-o "$out.$$" "$src" && exec mv "$out.$$" "$out"
