@@ -63,7 +63,7 @@ for name in $(programs exact); do
 	esac
 done
 
-size=2000
+size=1000
 [ "$LONG" = 1 ] && size=20000
 text $size >"$tmp/text"
 numbers 60 >"$tmp/numbers"

@@ -24,10 +24,11 @@ for src in "$here"/*.c "$here"/*.S "$here"/*.cpp; do
 	exe=$out/$name
 	grep -q 'Suite: ' "$src" || continue
 	[ -e "$exe" ] && ! newer "$exe" "$src" && continue
-	flags=$(sed -n 's,.*Flags: *\([-a-z_ ]*\).*,\1,p' "$src" | head -n 1)
+	flags=$(sed -n 's,.*Flags: *\([-+a-z_ ]*\).*,\1,p' "$src" | head -n 1)
 	case $src in
 	*/snip_*.S)
-		gcc $common -no-pie -o "$exe" "$src" "$here/snip_run.S" "$here/snip_main.c" ;;
+		# Static: most of what the oracle steps through would be the dynamic loader.
+		gcc $common -static -o "$exe" "$src" "$here/snip_run.S" "$here/snip_main.c" ;;
 	*.S)
 		gcc -nostdlib -static $flags -o "$exe" "$src" $flags ;;
 	*.cpp)

@@ -21,8 +21,8 @@ int main(void)
 	memset(start, 5, 65536);
 	CHECK((char *)sbrk(0) == start + 65536);
 	for (i = 0; i < 50; i++) {
-		p[i] = malloc(i * i * 10 + 1);
-		memset(p[i], i, i * i * 10 + 1);
+		p[i] = malloc(i * i * 4 + 1);
+		memset(p[i], i, i * i * 4 + 1);
 	}
 	for (i = 0; i < 50; i += 2)
 		free(p[i]);

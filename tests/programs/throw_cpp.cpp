@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Suite: exact.  Exceptions through frames with destructors, through qsort and a handler. */
+/*
+ * Suite: exact.  Exceptions through frames with destructors, through qsort and a handler.
+ * Flags: -static-libstdc++ -static-libgcc
+ * With a shared libstdc++ the oracle would mostly step through the loader; throw_dl has one.
+ */
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
