@@ -22,23 +22,29 @@ is_built() {
 			-newer "$out/$fuzzer" -print -quit)" ]
 }
 
-# fuzz_build NAME SOURCE-OR-FLAG...: build $out/NAME from tests/fuzz/NAME.c; exits if it cannot
+compile="clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
+	-std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Iinclude -I."
+
+# not_built NAME: end the suite; the compiler's messages are in $tmp/err
+not_built() {
+	if grep -q 'cannot find.*clang_rt\|no such file.*libclang_rt' "$tmp/err"; then
+		skip "$1: clang has no libFuzzer here"
+	else
+		fail "$1 does not build: $(grep -m 1 error "$tmp/err")"
+		cat "$tmp/err"
+	fi
+	finish
+}
+
+# fuzz_build NAME FILE-OR-FLAG...: build $out/NAME from tests/fuzz/NAME.c; exits if it cannot
 fuzz_build() {
 	fuzzer=$1
 	shift
 	is_built "$*" && return
 	rm -f "$out/$fuzzer.how"
-	clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-		-std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Iinclude -I. -o "$out/$fuzzer" \
-		"tests/fuzz/$fuzzer.c" "$@" >"$tmp/err" 2>&1 &&
+	$compile -o "$out/$fuzzer" "tests/fuzz/$fuzzer.c" "$@" >"$tmp/err" 2>&1 &&
 		echo "$*" >"$out/$fuzzer.how" && return
-	if grep -q 'cannot find.*clang_rt\|no such file.*libclang_rt' "$tmp/err"; then
-		skip "$fuzzer: clang has no libFuzzer here"
-	else
-		fail "$fuzzer does not build: $(grep -m 1 error "$tmp/err")"
-		cat "$tmp/err"
-	fi
-	finish
+	not_built "$fuzzer"
 }
 
 # fuzz_run FLAG...: run the corpus, then new inputs

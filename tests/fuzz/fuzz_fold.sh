@@ -7,9 +7,9 @@ need_depctl
 . "$tests/fuzz/fuzz.sh"
 . "$tests/fuzz/store_corpus.sh"
 max_len=524288
-fuzz_build fuzz_fold $store_flags $store_sources libdep/fold/*.c libdep/profile/*.c \
+store_build fuzz_fold libdep/fold/*.c libdep/profile/*.c \
 	libdep/contexts/*.c libdep/paths/*.c libdep/path_profile/*.c libdep/context/*.c \
-	libdep/context_check/*.c tests/fuzz/any_unwind.c $store_libs
+	libdep/context_check/*.c tests/fuzz/any_unwind.c
 
 store_corpus fuzz_fold
 fuzz_run

@@ -7,8 +7,8 @@ need_depctl
 . "$tests/fuzz/store_corpus.sh"
 max_len=524288
 # Only the sources that read stores: no engine, no collector.
-fuzz_build fuzz_store $store_flags $store_sources libdep/analyze/*.c libdep/analyze/*/*.c \
-	libdep/fold/*.c libdep/contexts/*.c libdep/streams/*.c tests/fuzz/any_unwind.c $store_libs
+store_build fuzz_store libdep/analyze/*.c libdep/analyze/*/*.c \
+	libdep/fold/*.c libdep/contexts/*.c libdep/streams/*.c tests/fuzz/any_unwind.c
 
 store_corpus fuzz_store
 fuzz_run

@@ -8,6 +8,20 @@ store_sources="tests/fuzz/blob.c tests/fuzz/blob_mutate.c libdep/format/*/*.c
 	libdep/x86/derive.c libdep/x86/derive_run.c libdep/collect/snapshot.c"
 store_libs="-lzstd -llz4 -lxxhash -lsqlite3 -lcjson -lelf -ldw -lpthread"
 
+# store_build NAME SOURCE...: build $out/NAME from tests/fuzz/NAME.c, $store_sources and SOURCE.  A
+# source of several fuzzers is compiled once.
+store_build() {
+	local name=$1
+	shift
+	# shellcheck disable=SC2086
+	set -- $store_sources "$@"
+	(flock 9 && make -s -f tests/fuzz/store.mk OUT="$out/store" SOURCES="$*" \
+		COMPILE="$(echo $compile $store_flags)") 9<"$out" >"$tmp/err" 2>&1 || not_built "$name"
+	set -- "${@/#/$out/store/}"
+	# shellcheck disable=SC2086
+	fuzz_build "$name" $store_flags "${@/%.c/.o}" $store_libs
+}
+
 # pack NAME FUZZER: the store $tmp/NAME.dep
 pack() {
 	"$out/$2" -pack "$tmp/$1.dep" >"$tmp/corpus/$1" || fail "$1 cannot be packed"
