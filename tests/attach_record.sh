@@ -36,7 +36,7 @@ checked() {
 	timeout 120 "$DEPCTL" attach -q -o store $pid 2>err &
 	recorder=$!
 	wait_for 20 is_recorded $pid
-	[ "$signal" = 0 ] || sleep 4
+	[ "$signal" = 0 ] || sleep 2
 	kill -s "$signal" $pid
 	wait $recorder
 	ours=$?
@@ -148,10 +148,16 @@ good message.dep && pass "its store is good" || fail "the store: $(tail -n 1 ver
 is "the only race" "$(python3 -c 'import json
 print(sorted({r["variable"] for r in json.load(open("races.json"))["races"]}))')" "['v_racy']"
 rm -f out
-"$build/programs/attach_threads" 3 >out &
+"$build/programs/attach_threads" 1000 >out &
 pid=$!
 wait_for 10 grep -qs running out
-"$DEPCTL" attach -q -o threads.dep $pid 2>err
+"$DEPCTL" attach -q -o threads.dep $pid 2>err &
+recorder=$!
+wait_for 20 is_recorded $pid
+sleep 1
+kill -USR2 $pid
+wait $recorder
+is "attach_threads is recorded" $? 0
 wait $pid
 "$DEPCTL" query races threads.dep >races.out
 grep -q "^0 races in " races.out && pass "no race in attach_threads" ||
@@ -285,13 +291,13 @@ for t in threads: t.start()
 for t in threads: t.join()
 print("right")
 END2
-	checked "python3 with threads" 0 right python3 threads.py 5 && pass "python3 with threads"
+	checked "python3 with threads" 0 right python3 threads.py 3 && pass "python3 with threads"
 fi
 if have node; then
 	cat >timers.js <<'END2'
 console.log("running");
 let sum = 0, ticks = 0;
-const end = Date.now() + 5000;
+const end = Date.now() + 3000;
 const timer = setInterval(() => {
 	for (let i = 0; i < 100000; i++)
 		sum = (sum * 31 + i) % 1000003;
