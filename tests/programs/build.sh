@@ -27,8 +27,7 @@ for src in "$here"/*.c "$here"/*.S "$here"/*.cpp; do
 	flags=$(sed -n 's,.*Flags: *\([-+a-z_ ]*\).*,\1,p' "$src" | head -n 1)
 	case $src in
 	*/snip_*.S)
-		# Static: most of what the oracle steps through would be the dynamic loader.
-		gcc $common -static -o "$exe" "$src" "$here/snip_run.S" "$here/snip_main.c" ;;
+		gcc $common -no-pie -o "$exe" "$src" "$here/snip_run.S" "$here/snip_main.c" ;;
 	*.S)
 		gcc -nostdlib -static $flags -o "$exe" "$src" $flags ;;
 	*.cpp)
