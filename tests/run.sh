@@ -5,9 +5,10 @@
 #
 # One line for each suite, with the failures below it; the last line is "N passed, M failed, K
 # skipped".  $BUILD is the build folder (`make tests` fills it).  $BUILD/log has whole outputs, and
-# in the file times the seconds of each suite.  A suite that dies, hangs, prints no totals or runs
-# no test counts as one failure.  LONG=1 asks for larger inputs; V=1 shows all output.  TEST selects
-# tests of suites: a pattern for unit tests, arguments for the scripts that take names.
+# in the file times the seconds of each suite and the processor time of its processes.  A suite that
+# dies, hangs, prints no totals or runs no test counts as one failure.  LONG=1 asks for larger
+# inputs; V=1 shows all output.  TEST selects tests of suites: a pattern for unit tests, arguments
+# for the scripts that take names.
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top" || exit 1
@@ -21,7 +22,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL
 ulimit -Sn "$(ulimit -Hn)"
 # The tests must not use a depd of this machine; those that need one start it.
 own=$(mktemp -d "${TMPDIR:-/tmp}/adept-run.XXXXXX") || exit 1
-trap 'rm -rf "$own"' EXIT
+trap 'end_tree $(jobs -p); rm -rf "$own"' EXIT
 trap 'exit 1' INT TERM
 export ADEPT_RUNDIR=$own/run
 log=$BUILD/log
@@ -33,6 +34,17 @@ wanted=" $* "
 with_names=" attach-servers attach-stress breach exactness predict races races-suites races-truth"
 with_names="$with_names selfcheck chaos "
 known=" "
+
+# end_tree PID...: end processes and all that they have started
+end_tree() {
+	local pid children
+	for pid; do
+		children=$(pgrep -P "$pid")
+		kill "$pid" 2>/dev/null
+		# shellcheck disable=SC2086
+		end_tree $children
+	done
+}
 
 # totals FILE: passed, failed and skipped, from a suite's last line
 totals() {
@@ -56,9 +68,10 @@ counted() {
 # run NAME SECONDS COMMAND...: output to NAME.log, totals to NAME.sum, what to print to
 # NAME.report
 run() {
-	local name=$1 limit=$2 file=$log/$1.log p f s status sum begun=$SECONDS why=
+	local name=$1 limit=$2 file=$log/$1.log p f s status sum cpu begun=$SECONDS why=
+	local TIMEFORMAT='%0U user %0S system'
 	shift 2
-	timeout -k 10 "$limit" "$@" </dev/null >"$file" 2>&1
+	cpu=$({ time timeout -k 10 "$limit" "$@" </dev/null >"$file" 2>&1; } 2>&1)
 	status=$?
 	case $name in
 	unit-*) sum=$(cmocka_totals "$file") ;;
@@ -77,7 +90,7 @@ run() {
 	fi
 	[ -z "$why" ] || f=$((f + 1))
 	echo "$p $f $s" >"$log/$name.sum"
-	echo "$((SECONDS - begun)) $name" >>"$log/times"
+	echo "$((SECONDS - begun)) $name $cpu" >>"$log/times"
 	{
 		printf '%-16s %s passed, %s failed, %s skipped (%s s)\n' "$name" "$p" "$f" "$s" \
 			$((SECONDS - begun))
@@ -127,29 +140,44 @@ report() {
 suite() {
 	local limit names
 	admit "$1" "$2" || return
-	run "$1" "$limit" "${@:3}" "${names[@]}"
+	# A shell that waits acts on signals at once.
+	run "$1" "$limit" "${@:3}" "${names[@]}" &
+	wait $!
 	report "$1"
 }
 
-# Background suites run one after the other, in parallel with those of suite().
+# Background suites run in parallel with those of suite(), so that all processors are busy: one at
+# a time for each processor but one.  They only compute.  A suite that stops, kills or attaches to
+# processes, waits for a time, or uses what the machine has once (depd, control groups, the name of
+# a process) is not one of them.
 # background NAME SECONDS COMMAND...: add a suite; start_background, wait_background: run all, and
-# report
-queued='' background=''
+# report in the order of the list
+queued=() background=''
+lanes=$(($(nproc) > 2 ? $(nproc) - 1 : 1))
 background() {
 	local limit names
 	admit "$1" "$2" || return
-	queued="$queued$(printf '%q ' run "$1" "$limit" "${@:3}" "${names[@]}")"$'\n'
+	queued+=("$(printf '%q ' run "$1" "$limit" "${@:3}" "${names[@]}")")
 	background="$background $1"
 }
 
+run_queued() {
+	local command n=0
+	for command in "${queued[@]}"; do
+		[ $((n++)) -lt "$lanes" ] || wait -n
+		eval "$command" &
+	done
+	wait
+}
+
 start_background() {
-	eval "$queued" &
-	queued=$!
+	run_queued &
+	queue=$!
 }
 
 wait_background() {
 	local s
-	wait "$queued"
+	wait "$queue"
 	for s in $background; do
 		report "$s"
 	done
@@ -163,22 +191,15 @@ cases() {
 # Time limits are for what hangs: a suite takes several times as long while the machine does other
 # work.
 echo "seed $ADEPT_TEST_SEED"
-suite unit-decode 300 env ADEPT_TEST_COUNT="$(cases 1000000 20000000)" "$BUILD/tests/test_decode"
-suite unit-derive 300 env ADEPT_TEST_COUNT="$(cases 200000 5000000)" "$BUILD/tests/test_derive"
-for t in $UNIT; do
-	case $t in
-	decode | derive | resume | durable) continue ;;
-	esac
-	suite unit-$t 300 "$BUILD/tests/test_$t"
-done
-suite unit-resume 300 "$BUILD/tests/test_resume"
-suite unit-durable 300 "$BUILD/tests/test_durable"
+# These two build what other suites run.
 suite oracle 300 sh tests/oracle/check.sh "$BUILD"
 suite programs 300 sh tests/programs/run_native.sh "$BUILD/programs"
-# Slow suites that keep one processor busy each.
+# The longest first.
 background exactness 1200 sh tests/exactness.sh
 # races_truth tests the programs of races, races_suites uses those of other detectors
 background races "$(cases 1200 3000)" env LEVELS="$(cases O2 "O0 O2")" bash tests/races.sh
+background profiles 600 bash tests/profiles.sh
+background selfcheck 600 sh tests/selfcheck.sh
 background fuzz-insn 300 bash tests/fuzz/insn_fuzz.sh
 background fuzz-store 300 bash tests/fuzz/fuzz_store.sh
 background fuzz-fold 300 bash tests/fuzz/fuzz_fold.sh
@@ -188,25 +209,40 @@ background fuzz-messages 300 bash tests/fuzz/fuzz_messages.sh
 background fuzz-policy 300 bash tests/fuzz/fuzz_policy.sh
 background fuzz-suppressions 300 bash tests/fuzz/fuzz_suppressions.sh
 background fuzz-productions 300 bash tests/fuzz/fuzz_productions.sh
+background where 300 sh tests/where.sh
+background export 300 bash tests/export.sh
+background export-compilers 300 bash tests/export_compilers.sh
+background export-viewers 300 bash tests/export_viewers.sh
+background diff 300 bash tests/diff.sh
+background overlap 480 bash tests/overlap.sh
+background streams 300 bash tests/streams.sh
+background paths 300 bash tests/paths.sh
+background formats 300 bash tests/formats.sh
+background page 300 bash tests/page.sh
+background stacks 300 bash tests/stacks.sh
+background encoding 300 bash tests/encoding.sh
+background backtraces 300 bash tests/backtraces.sh
+background order 300 bash tests/order.sh
+background functions 300 bash tests/functions.sh
+background unit-decode 300 \
+	env ADEPT_TEST_COUNT="$(cases 1000000 20000000)" "$BUILD/tests/test_decode"
+background unit-derive 300 \
+	env ADEPT_TEST_COUNT="$(cases 200000 5000000)" "$BUILD/tests/test_derive"
+for t in $UNIT; do
+	case $t in
+	decode | derive | resume | durable) continue ;;
+	esac
+	background unit-$t 300 "$BUILD/tests/test_$t"
+done
+background unit-resume 300 "$BUILD/tests/test_resume"
+background unit-durable 300 "$BUILD/tests/test_durable"
 start_background
 suite cli 300 bash tests/cli.sh "$DEPCTL" "$BUILD/tests/make_store"
 suite json 600 bash tests/json.sh
-suite where 300 sh tests/where.sh
-suite export 300 bash tests/export.sh
-suite export-compilers 300 bash tests/export_compilers.sh
-suite export-viewers 300 bash tests/export_viewers.sh
-suite diff 300 bash tests/diff.sh
-suite overlap 480 bash tests/overlap.sh
-suite profiles 600 bash tests/profiles.sh
-suite streams 300 bash tests/streams.sh
-suite paths 300 bash tests/paths.sh
-suite formats 300 bash tests/formats.sh
 suite live-profiles 300 bash tests/live_profiles.sh
-suite page 300 bash tests/page.sh
 suite metrics 300 bash tests/metrics.sh
 suite display 300 bash tests/display.sh
 suite transparency 480 sh tests/transparency.sh
-suite selfcheck 600 sh tests/selfcheck.sh
 suite attach 300 bash tests/attach.sh
 suite attach-record 300 bash tests/attach_record.sh
 suite last 300 bash tests/last.sh
@@ -225,15 +261,10 @@ suite native-children 300 bash tests/native_children.sh
 suite attach-cases 300 bash tests/attach_cases.sh
 suite attach-servers 300 bash tests/attach_servers.sh
 suite attach-stress 300 bash tests/attach_stress.sh
-suite stacks 300 bash tests/stacks.sh
-suite encoding 300 bash tests/encoding.sh
-suite backtraces 300 bash tests/backtraces.sh
 suite chaos "$(cases 400 3000)" bash tests/chaos.sh
 suite fragments 300 bash tests/fragments.sh
 suite gdb 300 bash tests/gdb.sh
-suite order 300 bash tests/order.sh
 suite signal-events 300 bash tests/signal_events.sh
-suite functions 300 bash tests/functions.sh
 suite memory 300 sh tests/memory.sh
 suite children 480 bash tests/children.sh
 suite terminal 300 /usr/bin/python3 tests/terminal.py "$DEPCTL"
@@ -250,11 +281,7 @@ suite first-engine 1400 bash tests/first_engine.sh
 suite first-namespaces 300 bash tests/first_namespaces.sh
 suite first-signals 300 bash tests/first_signals.sh
 suite daemon-rules 300 bash tests/daemon_rules.sh
-suite rules-last 300 bash tests/rules_last.sh
-suite breach 1200 bash tests/breach/run.sh
 suite daemon-redis 300 bash tests/daemon_redis.sh
-# SOAK_SECONDS, plus the time for starting and ending; LONG=1 multiplies it by ten
-suite daemon-soak "$(cases 240 1080)" bash tests/daemon_soak.sh
 suite races-report 300 bash tests/races_report.sh
 suite races-stacks 120 bash tests/races_stacks.sh
 suite races-live 600 bash tests/races_live.sh
@@ -277,6 +304,11 @@ suite manuals 600 /usr/bin/python3 tests/manuals.py "$DEPCTL"
 suite include-rules 300 sh tests/include_rules.sh
 suite prose 300 sh tests/prose.sh
 wait_background
+# Attacks, the number of the next process, and what depd's memory is after a while: alone.
+suite rules-last 300 bash tests/rules_last.sh
+suite breach 1200 bash tests/breach/run.sh
+# SOAK_SECONDS, plus the time for starting and ending; LONG=1 multiplies it by ten
+suite daemon-soak "$(cases 240 1080)" bash tests/daemon_soak.sh
 sort -rn -o "$log/times" "$log/times"
 for s in $wanted; do
 	if [[ $known != *" $s "* ]]; then
