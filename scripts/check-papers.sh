@@ -13,7 +13,7 @@ for test in $names; do
 	unit-*)
 		ls tests/unit/*/"test_${suite#unit-}.c" >/dev/null 2>&1 && continue ;;
 	*)
-		grep -q "^suite $suite " tests/run.sh && continue ;;
+		grep -Eq "^(suite|background) $suite " tests/run.sh && continue ;;
 	esac
 	echo "Documentation/papers.rst: there is no test $test"
 	status=1

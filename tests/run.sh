@@ -153,7 +153,7 @@ suite() {
 # background NAME SECONDS COMMAND...: add a suite; start_background, wait_background: run all, and
 # report in the order of the list
 queued=() background=''
-lanes=$(($(nproc) > 2 ? $(nproc) - 1 : 1))
+workers=$(($(nproc) > 2 ? $(nproc) - 1 : 1))
 background() {
 	local limit names
 	admit "$1" "$2" || return
@@ -164,7 +164,7 @@ background() {
 run_queued() {
 	local command n=0
 	for command in "${queued[@]}"; do
-		[ $((n++)) -lt "$lanes" ] || wait -n
+		[ $((n++)) -lt "$workers" ] || wait -n
 		eval "$command" &
 	done
 	wait
@@ -194,7 +194,7 @@ echo "seed $ADEPT_TEST_SEED"
 # These two build what other suites run.
 suite oracle 300 sh tests/oracle/check.sh "$BUILD"
 suite programs 300 sh tests/programs/run_native.sh "$BUILD/programs"
-# The longest first.
+# Long ones first.
 background exactness 1200 sh tests/exactness.sh
 # races_truth tests the programs of races, races_suites uses those of other detectors
 background races "$(cases 1200 3000)" env LEVELS="$(cases O2 "O0 O2")" bash tests/races.sh
@@ -224,6 +224,19 @@ background encoding 300 bash tests/encoding.sh
 background backtraces 300 bash tests/backtraces.sh
 background order 300 bash tests/order.sh
 background functions 300 bash tests/functions.sh
+background predict "$(cases 600 1200)" env LEVELS="$(cases O2 "O0 O2")" bash tests/predict.sh
+background races-report 300 bash tests/races_report.sh
+background races-programs 300 bash tests/races_programs.sh
+background races-stacks 120 bash tests/races_stacks.sh
+background races-locks 300 bash tests/races_locks.sh
+background badinput 300 sh tests/badinput.sh
+background install 300 sh tests/install.sh
+background examples 300 sh tests/examples.sh
+background kbuild 400 bash tests/kbuild.sh
+background compile-commands 300 bash tests/compile_commands.sh
+background manuals 600 /usr/bin/python3 tests/manuals.py "$DEPCTL"
+background include-rules 300 sh tests/include_rules.sh
+background prose 300 sh tests/prose.sh
 background unit-decode 300 \
 	env ADEPT_TEST_COUNT="$(cases 1000000 20000000)" "$BUILD/tests/test_decode"
 background unit-derive 300 \
@@ -282,27 +295,14 @@ suite first-namespaces 300 bash tests/first_namespaces.sh
 suite first-signals 300 bash tests/first_signals.sh
 suite daemon-rules 300 bash tests/daemon_rules.sh
 suite daemon-redis 300 bash tests/daemon_redis.sh
-suite races-report 300 bash tests/races_report.sh
-suite races-stacks 120 bash tests/races_stacks.sh
 suite races-live 600 bash tests/races_live.sh
-suite races-locks 300 bash tests/races_locks.sh
-suite predict "$(cases 600 1200)" env LEVELS="$(cases O2 "O0 O2")" bash tests/predict.sh
-suite races-programs 300 bash tests/races_programs.sh
 suite detectors 300 sh tests/detectors.sh
 if [ "$LONG" = 1 ]; then
 	suite races-truth 200 bash tests/races_truth.sh
 	suite races-suites 1000 bash tests/races_suites.sh
 	suite docs 60 sh tests/docs.sh
 fi
-suite badinput 300 sh tests/badinput.sh
-suite install 300 sh tests/install.sh
-suite examples 300 sh tests/examples.sh
-suite kbuild 400 bash tests/kbuild.sh
 suite readme 300 bash tests/readme.sh
-suite compile-commands 300 bash tests/compile_commands.sh
-suite manuals 600 /usr/bin/python3 tests/manuals.py "$DEPCTL"
-suite include-rules 300 sh tests/include_rules.sh
-suite prose 300 sh tests/prose.sh
 wait_background
 # Attacks, the number of the next process, and what depd's memory is after a while: alone.
 suite rules-last 300 bash tests/rules_last.sh

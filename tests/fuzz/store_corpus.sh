@@ -16,7 +16,8 @@ store_build() {
 	# shellcheck disable=SC2086
 	set -- $store_sources "$@"
 	(flock 9 && make -s -f tests/fuzz/store.mk OUT="$out/store" SOURCES="$*" \
-		COMPILE="$(echo $compile $store_flags)") 9<"$out" >"$tmp/err" 2>&1 || not_built "$name"
+		COMPILE="$(echo $compile $store_flags)") 9<"$out" >"$tmp/err" 2>&1 ||
+		not_built "$name"
 	set -- "${@/#/$out/store/}"
 	# shellcheck disable=SC2086
 	fuzz_build "$name" $store_flags "${@/%.c/.o}" $store_libs
