@@ -147,9 +147,9 @@ suite() {
 }
 
 # Background suites run in parallel with those of suite(), so that all processors are busy: one at
-# a time for each processor but one.  They only compute.  A suite that stops, kills or attaches to
-# processes, waits for a time, or uses what the machine has once (depd, control groups, the name of
-# a process) is not one of them.
+# a time for each processor but one.  They record, ask and compute.  A suite that attaches to
+# processes, has a depd, measures time or memory, or uses what the machine has once is not one of
+# them: two of those could disturb each other.
 # background NAME SECONDS COMMAND...: add a suite; start_background, wait_background: run all, and
 # report in the order of the list
 queued=() background=''
