@@ -89,7 +89,6 @@ run() {
 		why="ran no test"
 	fi
 	[ -z "$why" ] || f=$((f + 1))
-	echo "$p $f $s" >"$log/$name.sum"
 	echo "$((SECONDS - begun)) $name $cpu" >>"$log/times"
 	{
 		printf '%-16s %s passed, %s failed, %s skipped (%s s)\n' "$name" "$p" "$f" "$s" \
@@ -105,6 +104,7 @@ run() {
 			echo "    all of it: $file; random cases: ADEPT_TEST_SEED=$ADEPT_TEST_SEED"
 		fi
 	} >"$log/$name.report"
+	echo "$p $f $s" >"$log/$name.sum"
 }
 
 # admit NAME SECONDS: is it known and selected? Then sets $limit to its time limit, and $names to
@@ -128,7 +128,12 @@ admit() {
 
 # report NAME: print the report of a suite that has ended
 report() {
-	local p=0 f=1 s=0
+	local p f s
+	if [ ! -e "$log/$1.sum" ]; then
+		printf '%-16s 0 passed, 1 failed, 0 skipped\n    FAIL %s: its shell was killed\n' \
+			"$1" "$1" >"$log/$1.report"
+		echo "0 1 0" >"$log/$1.sum"
+	fi
 	[ "${V:-}" != 1 ] || cat "$log/$1.log"
 	cat "$log/$1.report"
 	read -r p f s <"$log/$1.sum"
