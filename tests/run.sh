@@ -203,7 +203,7 @@ suite programs 300 sh tests/programs/run_native.sh "$BUILD/programs"
 background exactness 1200 sh tests/exactness.sh
 # races_truth tests the programs of races, races_suites uses those of other detectors
 background races "$(cases 1200 3000)" env LEVELS="$(cases O2 "O0 O2")" bash tests/races.sh
-background profiles 600 bash tests/profiles.sh
+background profiles 1200 bash tests/profiles.sh
 background selfcheck 600 sh tests/selfcheck.sh
 background fuzz-insn 300 bash tests/fuzz/insn_fuzz.sh
 background fuzz-store 300 bash tests/fuzz/fuzz_store.sh
