@@ -71,7 +71,9 @@ run() {
 	local name=$1 limit=$2 file=$log/$1.log p f s status sum cpu begun=$SECONDS why=
 	local TIMEFORMAT='%0U user %0S system'
 	shift 2
-	cpu=$({ time timeout -k 10 "$limit" "$@" </dev/null >"$file" 2>&1; } 2>&1)
+	# If this shell is killed the suite ends, too.
+	cpu=$({ time setpriv --pdeathsig TERM timeout -k 10 "$limit" "$@" </dev/null >"$file" 2>&1
+	} 2>&1)
 	status=$?
 	case $name in
 	unit-*) sum=$(cmocka_totals "$file") ;;
