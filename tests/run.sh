@@ -91,7 +91,8 @@ run() {
 		why="ran no test"
 	fi
 	[ -z "$why" ] || f=$((f + 1))
-	echo "$((SECONDS - begun)) $name $cpu" >>"$log/times"
+	# The shell may have printed that the command was killed.
+	echo "$((SECONDS - begun)) $name ${cpu##*$'\n'}" >>"$log/times"
 	{
 		printf '%-16s %s passed, %s failed, %s skipped (%s s)\n' "$name" "$p" "$f" "$s" \
 			$((SECONDS - begun))
