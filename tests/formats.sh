@@ -106,6 +106,6 @@ if have strace; then
 a, b = (json.load(open(name)) for name in ("out", "out2"))
 print(all(b[k] == v for k, v in a.items()), len(a) > 3)')" "True True"
 fi
-timeout 60 "$DEPCTL" info --formats --compress gzip.dep >out 2>why
+timeout 200 "$DEPCTL" info --formats --compress gzip.dep >out 2>why
 is "text" "$(grep -c -E '^(BB_pc|DEPc|CF_bit|BB_pc32|DEPc32|Mem_addr|DEPm) ' out)" 28
 finish
