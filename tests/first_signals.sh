@@ -87,7 +87,7 @@ fi
 # begin NAME STATUS: record a shell in the background, which goes on when there is a file NAME.go;
 # sets $depctl and $collector
 begin() {
-	rm -rf "$1.dep" "$1.go"
+	rm -rf "$1.dep" "$1.go" "$1.out"
 	"$DEPCTL" record --alone -q -o "$1.dep" -- sh -c \
 		"echo begin; until [ -e $1.go ]; do sleep 0.05; done
 		echo end; touch $1.ended; exit $2" >"$1.out" 2>"$1.err" </dev/null &
@@ -155,7 +155,7 @@ s=$?
 count='trap "echo usr1" USR1; echo begin; until [ -e sent.go ]; do sleep 0.05; done
 	for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done; exit 5'
 for whom in "" -; do
-	rm -rf sent.dep sent.go
+	rm -rf sent.dep sent.go sent.out
 	setsid "$DEPCTL" record --alone -q -o sent.dep -- sh -c "$count" >sent.out 2>sent.err &
 	depctl=$!
 	wait_for 60 grep -q begin sent.out
