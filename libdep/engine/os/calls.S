@@ -3,6 +3,8 @@
  * System calls during which the signal handler must know how far the thread has got; it compares
  * the instruction pointer with the labels here.
  */
+#include <asm/unistd.h>
+
 #include "libdep/engine/base/load_regs.h"
 
 	.text
@@ -40,6 +42,16 @@ app_syscall_done:
 app_syscall_abort:
 	mov	$SYS_ABORTED, %rax
 	pop	%rbx
+	ret
+
+/* void sigmask_send(s64 pid, u32 tid, u32 signo, const void *info) */
+	.globl	sigmask_send
+	.globl	sigmask_sent
+sigmask_send:
+	mov	%rcx, %r10
+	mov	$__NR_rt_tgsigqueueinfo, %eax
+	syscall
+sigmask_sent:
 	ret
 
 /*

@@ -5,6 +5,9 @@
 
 enum how { HOW_BLOCK, HOW_UNBLOCK, HOW_SETMASK };
 
+/* rt_tgsigqueueinfo to this thread: the signal arrives at sigmask_sent, if it is not blocked. */
+void sigmask_send(s64 pid, u32 tid, u32 signo, const void *info);
+
 static const u8 sync_signal[ADEPT_SYNC_SIGNALS] = {
 	K_SIGILL, K_SIGTRAP, K_SIGBUS, K_SIGFPE, K_SIGSEGV,
 };
@@ -57,14 +60,16 @@ s64 sigmask_pending(struct tls *t, const u64 a[6])
 	return ret;
 }
 
-int sigmask_must_hold(const struct tls *t, u32 signo)
+int sigmask_must_hold(const struct tls *t, u32 signo, int busy)
 {
 	return SIGBIT(signo) & SYNC_SIGNALS &&
-	       (t->sync_blocked & SIGBIT(signo) || t->pending & PENDING_SIGNAL);
+	       (t->sync_blocked & SIGBIT(signo) || t->pending & PENDING_SIGNAL ||
+		busy);
 }
 
 void sigmask_hold(struct tls *t, u32 signo, const struct k_siginfo *info)
 {
+	t->pending |= PENDING_HELD;
 	if (t->held & SIGBIT(signo))
 		return;
 	for (unsigned int i = 0; i < ARRAY_SIZE(sync_signal); i++)
@@ -77,14 +82,14 @@ void sigmask_hold(struct tls *t, u32 signo, const struct k_siginfo *info)
 static void send_again(struct tls *t, unsigned int i)
 {
 	t->held &= ~SIGBIT(sync_signal[i]);
-	sys4(__NR_rt_tgsigqueueinfo, (u64)sys0(__NR_getpid), t->tid, sync_signal[i],
-	     (u64)t->held_info[i]);
+	sigmask_send(sys0(__NR_getpid), t->tid, sync_signal[i], t->held_info[i]);
 }
 
 void sigmask_release(struct tls *t)
 {
+	t->pending &= ~(u64)PENDING_HELD;
 	for (unsigned int i = 0; i < ARRAY_SIZE(sync_signal); i++)
-		if (t->held & SIGBIT(sync_signal[i]) && !sigmask_must_hold(t, sync_signal[i]))
+		if (t->held & SIGBIT(sync_signal[i]) && !sigmask_must_hold(t, sync_signal[i], 0))
 			send_again(t, i);
 }
 

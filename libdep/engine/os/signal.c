@@ -27,7 +27,8 @@
 #define SEGV_ACCERR	2	/* si_code: the mapping's protection forbids the access */
 
 extern char gate_resume[], gate_enter[], gate_enter_end[];
-extern char app_syscall_checked[], app_syscall_insn[], app_syscall_abort[];
+extern char sigmask_sent[];
+extern char app_syscall_checked[], app_syscall_insn[], app_syscall_done[], app_syscall_abort[];
 extern char gate_undefined[];
 extern char rt_copy_in_end[], rt_copy_in_fault[];
 void signal_restorer(void);
@@ -113,12 +114,23 @@ static int stop(struct tls *t, struct k_ucontext *uc)
 	return 1;
 }
 
+/*
+ * Is the thread in code of the engine in which it cannot receive a signal?  It can at the entry of
+ * the cache, in a system call of the application, and when the engine sends a signal again.
+ */
+static int is_busy(u64 rip)
+{
+	return in_engine(rip) && rip != (u64)sigmask_sent &&
+	       !(rip >= (u64)gate_enter && rip < (u64)gate_enter_end) &&
+	       !(rip >= (u64)app_syscall_checked && rip <= (u64)app_syscall_done);
+}
+
 static void asynchronous(struct tls *t, u32 signo, const struct k_siginfo *info,
 			 struct k_ucontext *uc)
 {
 	u64 rip;
 
-	if (sigmask_must_hold(t, signo)) {
+	if (sigmask_must_hold(t, signo, is_busy(uc->regs[SC_RIP]))) {
 		sigmask_hold(t, signo, info);
 		return;
 	}
@@ -131,12 +143,12 @@ static void asynchronous(struct tls *t, u32 signo, const struct k_siginfo *info,
 }
 
 /*
- * Handle the signal that stop_world() or a tracer sends.  A thread in the engine's code stops
- * before it enters the cache.
+ * Handle the signal that stop_world() or a tracer sends, or one that was held back.  A thread in the
+ * engine's code stops before it enters the cache.
  */
 static void kicked(struct tls *t, struct k_ucontext *uc)
 {
-	if ((stop_requested(t) || leave_requested(t)) && !stop(t, uc))
+	if ((stop_requested(t) || leave_requested(t) || t->pending & PENDING_HELD) && !stop(t, uc))
 		t->pending |= PENDING_STOP;
 }
 
@@ -337,10 +349,14 @@ void signal_handler(int signo, struct k_siginfo *info, struct k_ucontext *uc)
 
 /* ---- delivery of signals ---- */
 
-static void set_mask(u64 mask)
+/* Return: the mask before. */
+static u64 set_mask(u64 mask)
 {
+	u64 old = 0;
+
 	mask &= ~SYNC_SIGNALS;
-	sys4(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, (u64)&mask, 0, 8);
+	sys4(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, (u64)&mask, (u64)&old, 8);
+	return old;
 }
 
 /* End the process by the default action of @signo. */
@@ -398,14 +414,17 @@ static int signal_deliver(struct tls *t)
 void signal_sigreturn(struct tls *t)
 {
 	struct k_frame f;
+	u64 mask;
 
 	/*
 	 * A signal that has already arrived was noted together with the handler's signal mask, so
 	 * deliver it before rt_sigreturn restores the old mask.
 	 */
-	set_mask(~0ull);
-	if (t->pending)
+	mask = set_mask(~0ull);
+	if (t->pending) {
+		set_mask(mask);
 		return;
+	}
 	memset(&f, 0, sizeof(f));
 	if (rt_copy_in(&f.uc, (void *)t->regs[X86_RSP], sizeof(f.uc)) != sizeof(f.uc))
 		die_of(t, K_SIGSEGV);
@@ -528,7 +547,7 @@ void signal_deliver_all(struct tls *t)
 		if (!t->pending)
 			break;
 		t->pending &= ~(u64)PENDING_STOP;
-		if (!t->pending)
+		if (!(t->pending & PENDING_SIGNAL))
 			continue;
 		/*
 		 * This signal interrupts the handler of the last one at its first instruction.

@@ -534,6 +534,8 @@ u8 *syscall_go_on(struct tls *t)
 		t->before = rt_timestamp();
 		/* A stop may have aborted the call; app_syscall() has waited until it was over. */
 		t->pending &= ~(u64)PENDING_STOP;
+		if (t->pending & PENDING_HELD)
+			sigmask_release(t);
 		ret = call_again(t, code);
 		if (ret == SYS_ABORTED && leave_requested(t))
 			leave_wait(t, t->interrupted_call);

@@ -178,7 +178,7 @@ static void forked_child(struct tls *t)
  */
 static int signal_first(const struct tls *t, const u64 *old)
 {
-	if (!(t->pending & PENDING_SIGNAL))
+	if (!(t->pending & (PENDING_SIGNAL | PENDING_HELD)))
 		return 0;
 	restore_signals(old);
 	return 1;
