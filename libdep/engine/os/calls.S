@@ -25,9 +25,9 @@ app_syscall_raw:
 	mov	%rsi, %rax
 	mov	%rdx, %rbx
 	cmpq	$0, %gs:TLS_PENDING
-	jne	app_syscall_abort
 	.globl	app_syscall_checked
 app_syscall_checked:
+	jne	app_syscall_abort
 	mov	0(%rbx), %rdi
 	mov	8(%rbx), %rsi
 	mov	16(%rbx), %rdx
