@@ -2,10 +2,10 @@
 /*
  * Threads that are about to run a signal handler at the moment of the stop.
  *
- * A thread that has raised a signal by a fault cannot be moved into the engine: the engine's handler
- * would take the fault for one of the engine's code.  The kernel is left to begin the program's
- * handler, and the thread is stopped again at the handler's first instruction.  So the handler has
- * the frame that it has without a tracer, and runs exactly once.
+ * A thread that has raised a signal by a fault cannot be moved into the engine, whose handler would
+ * take the fault for one of the engine's code.  The kernel is left to begin the program's handler,
+ * and the thread is stopped again at the handler's first instruction.  So the handler has the frame
+ * that it has without a tracer, and runs exactly once.
  *
  *	thread				tracer
  *	the signal is queued <--------- stop

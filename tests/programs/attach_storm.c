@@ -131,7 +131,7 @@ static void case_faults(void)
 		pthread_join(t[i], NULL);
 }
 
-/* ---- threads that do nothing but raise signals: at each moment one is about to receive one ---- */
+/* ---- threads that do nothing but raise signals: one is always about to receive one ---- */
 
 #define AT_A_TIME	1000	/* before the first thread looks at its standard input */
 #define MANY		8

@@ -63,8 +63,7 @@ s64 sigmask_pending(struct tls *t, const u64 a[6])
 int sigmask_must_hold(const struct tls *t, u32 signo, int busy)
 {
 	return SIGBIT(signo) & SYNC_SIGNALS &&
-	       (t->sync_blocked & SIGBIT(signo) || t->pending & PENDING_SIGNAL ||
-		busy);
+	       (t->sync_blocked & SIGBIT(signo) || t->pending & PENDING_SIGNAL || busy);
 }
 
 void sigmask_hold(struct tls *t, u32 signo, const struct k_siginfo *info)

@@ -143,8 +143,8 @@ static void asynchronous(struct tls *t, u32 signo, const struct k_siginfo *info,
 }
 
 /*
- * Handle the signal that stop_world() or a tracer sends, or one that was held back.  A thread in the
- * engine's code stops before it enters the cache.
+ * Handle the signal that stop_world() or a tracer sends, or one that was held back.  A thread in
+ * the engine's code stops before it enters the cache.
  */
 static void kicked(struct tls *t, struct k_ucontext *uc)
 {
