@@ -9,6 +9,10 @@
  *
  * The graph of a function has the blocks and edges that were executed, so the numbers of paths are
  * valid within one profile only.  Paths of two profiles are compared by their blocks.
+ *
+ * Paths that an activation executes one after the other can be counted as sequences (D'Elia and
+ * Demetrescu, "Ball-Larus Path Profiling Across Multiple Loop Iterations", OOPSLA 2013).  Each path
+ * is counted together with those in front of it, so there is a row for each different history.
  */
 #ifndef DEP_PATH_PROFILE_H
 #define DEP_PATH_PROFILE_H
@@ -43,11 +47,19 @@ enum dep_path_row_kind {
  * @insns: instructions that are executed each time, without those of functions that it calls
  * @next: the block to which the edge leads on which the path ends, back to the head of a loop;
  *	0: the function ends, or the row is partial
+ * @before: number of paths that the activation executed right in front of it, at most
+ *	dep_path_profile_options.iterations - 1; if there are fewer, it executed no others.  0 of
+ *	DEP_PATH_ROW_LOOP.  See dep_path_profile_before()
+ *
+ * All but @before is of the one path, so the counts and instructions of all rows add up to what was
+ * executed, whatever is in front of the paths.
  */
 struct dep_path_row {
 	uint64_t pc, number, count, insns, next;
 	uint32_t process, image, function, block;
 	uint32_t blocks;	/* number of blocks */
+	uint32_t before;
+	uint32_t window;	/* private */
 	uint8_t kind;		/* enum dep_path_row_kind */
 	uint8_t pad[3];
 };
@@ -82,12 +94,14 @@ struct dep_path_function {
 /**
  * struct dep_path_profile - the paths of a recording, or of a part of it
  *
- * Rows are sorted by process, @pc, kind, number, block.
+ * Rows are sorted by process, @pc, kind, number, block, and the numbers of the paths in front, the
+ * nearest one first.
  *
  * @insns: executed in all rows
  * @not_counted: paths that did not fit in the memory allowed, or whose function has more than 2^20
  *	blocks; activations whose beginning was forgotten for lack of memory; and calls whose
- *	context did not fit, so that what they executed counts for the function that called
+ *	context did not fit, so that what they executed counts for the function that called.
+ *	With sequences, also the paths behind one that was not counted, in the same activation
  */
 struct dep_path_profile {
 	const struct dep_path_row *row;
@@ -100,18 +114,21 @@ struct dep_path_profile {
 };
 
 #define DEP_PATH_PROFILE_MEMORY		(1ull << 30)	/* default of @memory */
+#define DEP_PATH_ITERATIONS		64u		/* most @iterations */
 
 /**
  * struct dep_path_profile_options - owned by the caller; begin with all zero
  * @fold: what to read
  * @symbols, @counts: as in struct dep_contexts_options
  * @memory: bytes for the stacks of the threads, the graphs and the counters; 0: a default
+ * @iterations: paths of a sequence, up to DEP_PATH_ITERATIONS; 0 or 1: each path is alone
  */
 struct dep_path_profile_options {
 	struct dep_fold_options fold;
 	struct dep_symbols *symbols;
 	const struct dep_profile *counts;
 	uint64_t memory;
+	uint32_t iterations;
 };
 
 /**
@@ -122,7 +139,7 @@ struct dep_path_profile_options {
  * to count.  @store and @code must stay open until dep_path_profile_free().
  *
  * Return: 0 or a negative errno with dep_error().  -ENOSPC: the graphs do not fit in the memory
- * allowed.  -ESTALE: the store changed while it was read.
+ * allowed.  -ESTALE: the store changed while it was read.  -EINVAL: too many iterations.
  */
 int dep_path_profile_make(struct dep_store *store, const struct dep_fragments *code,
 			  const struct dep_path_profile_options *options,
@@ -137,6 +154,26 @@ void dep_path_profile_free(struct dep_path_profile *p);
  */
 size_t dep_path_profile_blocks(const struct dep_path_profile *p, size_t row,
 			       struct dep_path_code *out, size_t room);
+
+/**
+ * dep_path_profile_before() - the numbers of the paths in front of that of row @row, in the order
+ * of their execution
+ * @number: gets the first @room of them; may be NULL if @room is 0
+ *
+ * They are whole paths of the same function.  Return: how many there are, dep_path_row.before.
+ */
+size_t dep_path_profile_before(const struct dep_path_profile *p, size_t row, uint64_t *number,
+			       size_t room);
+
+/**
+ * dep_path_profile_path() - the blocks of the whole path @number of function @function
+ * @function: index in p->function
+ * @out: as in dep_path_profile_blocks()
+ *
+ * Return: how many blocks it has; 0: there is no such path, or too little memory.
+ */
+size_t dep_path_profile_path(const struct dep_path_profile *p, uint32_t function, uint64_t number,
+			     struct dep_path_code *out, size_t room);
 
 /** struct dep_path_sums - sums of lengths over executed paths, and the longest one */
 struct dep_path_sums {

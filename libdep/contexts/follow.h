@@ -41,10 +41,11 @@ struct dep_stretch {
  * struct dep_progress - how far an activation has come
  * @stretch: 0: nothing is known of it yet
  * @ctx: its context; a tail call has changed it if that of the frame is another one
+ * @sequence: what it has ended so far, for the follower; 0: nothing
  */
 struct dep_progress {
 	u64 sum;
-	u32 stretch, ctx;
+	u32 stretch, ctx, sequence;
 };
 
 /**
@@ -62,7 +63,7 @@ struct dep_progress {
  * @piece: it executes instructions of @fragment: those behind the first @nsteps steps, up to
  *	instruction @to, where no branch is: an exit is there, or an event, or the end; 0 or
  *	an error
- * @ended: @stretch ends something by @sum, and has no counters
+ * @ended: @stretch ends something by @sum, and has no counters; @sequence: that of the activation
  * @end: an activation has returned, or it was left in another way
  */
 struct dep_follower {
@@ -77,7 +78,7 @@ struct dep_follower {
 		    u32 step);
 	int (*piece)(void *self, const struct dep_walk *w, struct dep_progress *at, u32 fragment,
 		     u32 nsteps, u32 to);
-	void (*ended)(void *self, u32 stretch, u64 sum);
+	void (*ended)(void *self, u32 stretch, u64 sum, u32 *sequence);
 	void (*end)(void *self, const struct dep_progress *at);
 };
 

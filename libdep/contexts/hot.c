@@ -218,7 +218,7 @@ static ALWAYS_INLINE bool follow(const struct dep_walk *w, struct hot *h, u32 ex
 	if (s->counter)
 		s->counter[h->path]++;
 	else
-		f->ended(f->self, next, h->path);
+		f->ended(f->self, next, h->path, &h->progress->sequence);
 	h->path = s->base;
 	return true;
 }
@@ -234,6 +234,7 @@ static ALWAYS_INLINE void follow_call(struct hot *h, u32 ctx, u32 stretch)
 	store(h);
 	h->progress++;
 	h->progress->ctx = ctx;
+	h->progress->sequence = 0;
 	h->path = 0;
 	h->at = stretch;
 }

@@ -102,44 +102,68 @@ int dep_path_effects(struct dep_path_pass *p, u32 i)
 
 /* ---- stretches ---- */
 
-static void compose(struct dep_stretch *to, const struct dep_path_effect *e)
+/* @s ends another path, which began within it. */
+static int add_later(struct dep_path_pass *p, struct dep_path_stretch *s, u64 number)
 {
-	if (to->flags & DEP_STRETCH_ENDS) {
-		to->base = e->ends ? e->base : to->base + e->add;
-		return;
-	}
-	to->add += e->add;
-	if (e->ends) {
-		to->flags |= DEP_STRETCH_ENDS;
-		to->base = e->base;
-	}
+	s64 place = dep_path_add(p, &p->later, sizeof(u64));
+
+	if (place < 0)
+		return (int)place;
+	*DEP_PATH_ROW(u64, p->later, place) = number;
+	s->nlater++;
+	return 0;
 }
 
-void dep_path_stretch_effect(struct dep_path_pass *p, u32 stretch)
+static int compose(struct dep_path_pass *p, struct dep_path_stretch *s, struct dep_stretch *to,
+		   const struct dep_path_effect *e)
 {
-	const struct dep_path_stretch *s = dep_path_stretch_at(p, stretch);
+	bool ended = to->flags & DEP_STRETCH_ENDS;
+	int err = 0;
+	u32 i;
+
+	if (ended && e->ends)
+		err = add_later(p, s, to->base + e->add);
+	for (i = 1; i < e->ends && !err; i++)
+		err = add_later(p, s, *DEP_PATH_ROW(u64, p->middle, e->middle + i - 1));
+	if (!ended)
+		to->add += e->add;
+	if (e->ends)
+		to->base = e->base;
+	else if (ended)
+		to->base += e->add;
+	if (e->ends)
+		to->flags |= DEP_STRETCH_ENDS;
+	return err;
+}
+
+int dep_path_stretch_effect(struct dep_path_pass *p, u32 stretch)
+{
+	struct dep_path_stretch *s = dep_path_stretch_at(p, stretch);
 	const struct dep_path_fn *f = dep_path_fn_at(p, s->function);
 	struct dep_stretch *to = dep_path_hot_at(p, stretch);
 	const struct dep_path_node *n;
+	int err = 0;
 	u32 i;
 
 	to->flags = 0;
 	to->counter = NULL;
 	if (s->node == DEP_PATH_NO)
-		return;
+		return 0;
 	n = dep_path_node_at(p, s->node);
 	if (!f->numbered) {
 		to->flags = n->exits ? DEP_STRETCH_WHOLE : 0;
 		to->counter = &p->not_counted;
-		return;
+		return 0;
 	}
+	s->later = (u32)p->later.n;
 	if (s->from == DEP_PATH_NO)
-		compose(to, &dep_path_node_at(p, s->first)->begin);
-	for (i = 0; i < s->n; i++)
-		compose(to, &dep_path_passed(p, s, i)->effect);
+		err = compose(p, s, to, &dep_path_node_at(p, s->first)->begin);
+	for (i = 0; i < s->n && !err; i++)
+		err = compose(p, s, to, &dep_path_passed(p, s, i)->effect);
 	to->counter = f->count;
-	if (!n->exits || !f->count)
-		return;
-	to->flags |= DEP_STRETCH_WHOLE;
-	to->last = n->exit;
+	if (!err && n->exits && f->count) {
+		to->flags |= DEP_STRETCH_WHOLE;
+		to->last = n->exit;
+	}
+	return err;
 }

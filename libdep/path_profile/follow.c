@@ -83,50 +83,24 @@ static s64 begin_at_work(struct dep_path_pass *p, const struct dep_walk *w)
 	return i;
 }
 
-/* ---- counters ---- */
-
-/* Return: the index of the counter; -ENOSPC: there was no room; or -ENOMEM. */
-static s64 add_count(struct dep_path_pass *p, u32 function, u32 block, u64 number, u64 times)
-{
-	const struct dep_row_key key = { .a = number, .b = function, .c = block };
-	struct dep_path_counter *c;
-	bool added;
-	s64 i;
-
-	i = dep_path_index(p, &p->counter_map, &key, &p->counter, sizeof(*c), &added);
-	if (i == -ENOSPC)
-		p->not_counted += times;
-	if (i < 0)
-		return i;
-	c = DEP_PATH_ROW(struct dep_path_counter, p->counter, i);
-	if (added) {
-		c->number = number;
-		c->function = function;
-		c->block = block;
-	}
-	c->count += times;
-	return i;
-}
-
-int dep_path_count(struct dep_path_pass *p, u32 function, u32 block, u64 number, u64 times)
-{
-	s64 i = add_count(p, function, block, number, times);
-
-	return i < 0 && i != -ENOSPC ? (int)i : 0;
-}
+/* ---- what is executed ---- */
 
 /* The first path that ends by a stretch is often that of the last time. */
-static void take_ended(void *self, u32 stretch, u64 sum)
+static void take_ended(void *self, u32 stretch, u64 sum, u32 *sequence)
 {
 	struct dep_path_pass *p = self;
 	struct dep_path_stretch *s = dep_path_stretch_at(p, stretch);
+	const struct dep_path_counter what = {
+		.number = sum, .count = 1, .function = s->function, .block = DEP_PATH_NO,
+	};
 	s64 i;
 
+	(void)sequence;
 	if (s->counter && s->number == sum) {
-		DEP_PATH_ROW(struct dep_path_counter, p->counter, s->counter - 1)->count++;
+		dep_path_counter_at(p, s->counter - 1)->count++;
 		return;
 	}
-	i = add_count(p, s->function, DEP_PATH_NO, sum, 1);
+	i = dep_path_count(p, &what);
 	if (i < 0) {
 		if (i != -ENOSPC && !p->err)
 			p->err = (int)i;
@@ -152,18 +126,21 @@ static int take(struct dep_path_pass *p, struct dep_progress *progress, s64 i)
 	if (s->counter)
 		s->counter[progress->sum]++;
 	else
-		take_ended(p, (u32)i, progress->sum);
+		p->follower.ended(p, (u32)i, progress->sum, &progress->sequence);
 	progress->sum = s->base;
 	return p->err;
 }
 
 /* ---- ends of paths ---- */
 
-static int finish_node(struct dep_path_pass *p, const struct dep_path_stretch *s, u64 sum,
-		       bool whole)
+static int finish_node(struct dep_path_pass *p, const struct dep_path_stretch *s,
+		       const struct dep_progress *progress, bool whole)
 {
 	struct dep_path_node *n = dep_path_node_at(p, s->node);
-	u32 last;
+	struct dep_path_counter what = {
+		.number = progress->sum, .count = 1, .function = s->function,
+		.before = progress->sequence,
+	};
 
 	if (whole && !n->exits && p->counts)
 		return dep_path_changed();
@@ -175,9 +152,10 @@ static int finish_node(struct dep_path_pass *p, const struct dep_path_stretch *s
 		return 0;
 	}
 	if (whole)
-		return dep_path_count(p, s->function, DEP_PATH_NO, sum + n->exit, 1);
-	last = *DEP_PATH_ROW(u32, p->chain, n->chain + n->blocks - 1);
-	return dep_path_count(p, s->function, last, sum, 1);
+		what.number += n->exit;
+	what.block = whole ? DEP_PATH_NO :
+		     *DEP_PATH_ROW(u32, p->chain, n->chain + n->blocks - 1);
+	return dep_path_count_next(p, &what, NULL);
 }
 
 /* The path at @progress ends: as a whole one over an edge to the exit, or where it is. */
@@ -189,7 +167,7 @@ static int finish(struct dep_path_pass *p, const struct dep_progress *progress, 
 
 	if (s->node == DEP_PATH_NO)
 		return 0;
-	err = finish_node(p, s, progress->sum, whole);
+	err = finish_node(p, s, progress, whole);
 	if (whole && !p->counts) {
 		/* Nothing else is to be learned here. */
 		hot->flags |= DEP_STRETCH_WHOLE;
@@ -232,6 +210,7 @@ static int take_update(void *self, const struct dep_walk *w, struct dep_progress
 	}
 	progress->stretch = (u32)begin;
 	progress->sum = 0;
+	progress->sequence = 0;
 	p->err = err;
 	return err;
 fail:
@@ -260,6 +239,7 @@ static int execute(struct dep_path_pass *p, const struct dep_walk *w, struct dep
 	function = dep_path_stretch_at(p, progress->stretch)->function;
 	progress->stretch = dep_path_fn_at(p, function)->begin;
 	progress->sum = 0;
+	progress->sequence = 0;
 	return take(p, progress, dep_path_stretch_next(p, w, progress->stretch, what));
 }
 
@@ -346,6 +326,6 @@ void dep_path_follower(struct dep_path_pass *p)
 	f->exit = take_exit;
 	f->step = take_step;
 	f->piece = take_piece;
-	f->ended = take_ended;
+	f->ended = p->iterations > 1 ? dep_path_ended_in_sequence : take_ended;
 	f->end = take_end;
 }

@@ -431,7 +431,8 @@ static int add_counters(struct dep_path_pass *p, struct dep_path_fn *f, u64 *bud
 	u64 bytes = f->paths.total * sizeof(*f->count);
 	int err;
 
-	if (!f->numbered || f->paths.total > NUMBERS_MAX || bytes > *budget)
+	/* Of a sequence, each number has several counters. */
+	if (!f->numbered || f->paths.total > NUMBERS_MAX || bytes > *budget || p->iterations > 1)
 		return 0;
 	err = dep_path_charge(p, bytes);
 	if (err)
@@ -455,6 +456,6 @@ int dep_path_graphs(struct dep_path_pass *p)
 	for (i = 0; i < p->function.n && !err; i++)
 		err = add_counters(p, dep_path_fn_at(p, i), &budget);
 	for (i = 1; i < p->stretch.n && !err; i++)
-		dep_path_stretch_effect(p, i);
+		err = dep_path_stretch_effect(p, i);
 	return err;
 }

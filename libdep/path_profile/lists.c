@@ -45,7 +45,8 @@ int dep_path_charge(struct dep_path_pass *p, u64 bytes)
 static size_t bytes_of(const struct dep_path_pass *p, const struct dep_path_list *list,
 		       size_t row_bytes)
 {
-	if (list == &p->chain || list == &p->middle || list == &p->hot || list == &p->passed)
+	if (list == &p->chain || list == &p->middle || list == &p->hot || list == &p->passed ||
+	    list == &p->later)
 		return row_bytes;	/* no hash table */
 	if (list == &p->counter)
 		row_bytes += sizeof(struct dep_path_row);
@@ -109,11 +110,11 @@ void dep_path_pass_free(struct dep_path_pass *p)
 {
 	struct dep_path_list *list[] = {
 		&p->run, &p->node, &p->transition, &p->function, &p->counter, &p->chain,
-		&p->middle, &p->hot, &p->stretch, &p->passed,
+		&p->middle, &p->hot, &p->stretch, &p->passed, &p->window, &p->later,
 	};
 	struct dep_row_map *map[] = {
 		&p->run_map, &p->node_map, &p->transition_map, &p->function_map, &p->counter_map,
-		&p->stretch_map,
+		&p->stretch_map, &p->sequence_map, &p->window_map,
 	};
 	size_t i;
 

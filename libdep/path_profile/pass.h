@@ -98,10 +98,24 @@ struct dep_path_fn {
 	bool numbered;
 };
 
-/** struct dep_path_counter - a path; @block: DEP_PATH_NO for a whole one */
+/**
+ * struct dep_path_counter - a path behind the paths of a window
+ * @block: DEP_PATH_NO for a whole one
+ * @before: the window, see sequence.c; 0: none
+ * @after: the window that ends with it; 0: not known yet
+ */
 struct dep_path_counter {
 	u64 number, count;
-	u32 function, block;
+	u32 function, block, before, after;
+};
+
+/**
+ * struct dep_path_window - the last paths of an activation
+ * @counter: that of the first path that led to it
+ * @next: 1 + index of the counter of the path that followed last; 0: none
+ */
+struct dep_path_window {
+	u32 counter, next;
 };
 
 /**
@@ -110,11 +124,13 @@ struct dep_path_counter {
  * @node: that of its last run; DEP_PATH_NO: it executes nothing
  * @first: that of its first run
  * @passed, @n: transitions that it goes over: their place in dep_path_pass.passed, and number
+ * @later, @nlater: paths that it ends, without the first one: the place of their numbers in
+ *	dep_path_pass.later
  * @number, @counter: the first path that it ended last time, and 1 + index of its counter
  */
 struct dep_path_stretch {
 	u64 number;
-	u32 function, from, node, first, passed, n, counter;
+	u32 function, from, node, first, passed, n, later, nlater, counter;
 };
 
 #define DEP_PATH_RECENT		16384u	/* power of 2 */
@@ -138,16 +154,18 @@ struct dep_path_pass {
 	int err;		/* of a callback that returns nothing */
 	u64 not_counted;
 	u64 ignored;		/* whole paths that the hot loop counts in the first pass */
+	u32 iterations;		/* paths of a sequence */
+	u64 seed;		/* of hashes of windows */
 	struct dep_follower follower;
 	struct dep_path_recent *recent;	/* DEP_PATH_RECENT; a hash table without chains */
 
 	u32 *run_of_step;	/* 1 + index, by index of the step; 0: not known yet */
 	u32 *code_of_step;	/* bytes of a fragment's code up to the end of the step; 0: the same */
 
-	struct dep_path_list run, node, transition, function, counter, chain, middle;
-	struct dep_path_list hot, stretch, passed;	/* @hot and @stretch: by number */
+	struct dep_path_list run, node, transition, function, counter, window, chain, middle;
+	struct dep_path_list hot, stretch, passed, later;	/* @hot and @stretch: by number */
 	struct dep_row_map run_map, node_map, transition_map, function_map, counter_map;
-	struct dep_row_map stretch_map;
+	struct dep_row_map stretch_map, sequence_map, window_map;
 };
 
 #define DEP_PATH_ROW(type, list, i)	((type *)(list).row + (i))
@@ -181,6 +199,11 @@ static inline struct dep_stretch *dep_path_hot_at(const struct dep_path_pass *p,
 static inline struct dep_path_stretch *dep_path_stretch_at(const struct dep_path_pass *p, u32 i)
 {
 	return DEP_PATH_ROW(struct dep_path_stretch, p->stretch, i);
+}
+
+static inline struct dep_path_counter *dep_path_counter_at(const struct dep_path_pass *p, u32 i)
+{
+	return DEP_PATH_ROW(struct dep_path_counter, p->counter, i);
 }
 
 /* Transition number @i of a stretch. */
@@ -253,8 +276,37 @@ s64 dep_path_stretch_next(struct dep_path_pass *p, const struct dep_walk *w, u32
 
 /** dep_path_follower() - make @p->follower, which follows activations; @p->counts: what for */
 void dep_path_follower(struct dep_path_pass *p);
-/** dep_path_count() - count a path @times times; 0 or an error other than -ENOSPC */
-int dep_path_count(struct dep_path_pass *p, u32 function, u32 block, u64 number, u64 times);
+
+/* ---- counter.c ---- */
+
+/**
+ * dep_path_count() - add @what->count to the counter of a path
+ *
+ * Return: the index of the counter; -ENOSPC: there was no room, which is counted; or -ENOMEM.
+ */
+s64 dep_path_count(struct dep_path_pass *p, const struct dep_path_counter *what);
+/** dep_path_count_whole() - count a whole path; 0 or an error other than -ENOSPC */
+int dep_path_count_whole(struct dep_path_pass *p, u32 function, u64 number, u64 times);
+
+/* ---- sequence.c ---- */
+
+/**
+ * dep_path_count_next() - count a path behind those of the window @what->before
+ * @what: counted once; @what->before can be DEP_PATH_NO: not known, for lack of memory
+ * @after: gets the window behind it; NULL: the activation ends with this path
+ *
+ * Return: 0 or an error other than -ENOSPC.
+ */
+int dep_path_count_next(struct dep_path_pass *p, const struct dep_path_counter *what, u32 *after);
+/** dep_path_ended_in_sequence() - dep_follower.ended; dep_progress.sequence is a window */
+void dep_path_ended_in_sequence(void *self, u32 stretch, u64 sum, u32 *sequence);
+/**
+ * dep_path_window() - the numbers of the paths of a window, the last one first
+ * @number: room for p->iterations - 1
+ *
+ * Return: how many there are.
+ */
+u32 dep_path_window(const struct dep_path_pass *p, u32 window, u64 *number);
 
 /* ---- settle.c ---- */
 
@@ -273,8 +325,8 @@ int dep_path_graphs(struct dep_path_pass *p);
 
 /** dep_path_effects() - find what the transitions of function @i do; 0 or an error */
 int dep_path_effects(struct dep_path_pass *p, u32 i);
-/** dep_path_stretch_effect() - the same for a stretch of the second pass */
-void dep_path_stretch_effect(struct dep_path_pass *p, u32 stretch);
+/** dep_path_stretch_effect() - the same for a stretch of the second pass; 0 or an error */
+int dep_path_stretch_effect(struct dep_path_pass *p, u32 stretch);
 
 /* ---- rows.c ---- */
 

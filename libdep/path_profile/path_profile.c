@@ -2,6 +2,7 @@
 /* dep_path_profile_make(): two passes, then rows. */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include "libdep/contexts/make.h"
 #include "libdep/format/file/error.h"
@@ -44,6 +45,12 @@ static int run(struct dep_path_pass *p, const struct dep_path_profile_options *o
 	s64 first;
 	int err;
 
+	p->iterations = options->iterations ? options->iterations : 1;
+	if (p->iterations > DEP_PATH_ITERATIONS)
+		return dep_fail(-EINVAL, "paths over %u iterations", p->iterations);
+	/* Without it, forged stores can make it slow, and no more. */
+	if (p->iterations > 1 && getrandom(&p->seed, sizeof(p->seed), 0) != sizeof(p->seed))
+		p->seed = 0;
 	p->limit = memory - memory / STACKS_PART;
 	err = dep_path_charge(p, steps * (sizeof(*p->run_of_step) + sizeof(*p->code_of_step)));
 	if (err)

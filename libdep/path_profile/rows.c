@@ -30,6 +30,7 @@ static int set_path(struct dep_path_row *r, const struct dep_path_pass *p,
 		    const struct dep_path_counter *c)
 {
 	const struct dep_path_fn *f = dep_path_fn_at(p, c->function);
+	u64 before[DEP_PATH_ITERATIONS];
 	struct dep_path path;
 
 	set_function(r, p, c->function);
@@ -37,6 +38,8 @@ static int set_path(struct dep_path_row *r, const struct dep_path_pass *p,
 	r->count = c->count;
 	r->kind = c->block == DEP_PATH_NO ? DEP_PATH_ROW_WHOLE : DEP_PATH_ROW_PARTIAL;
 	r->block = c->block == DEP_PATH_NO ? 0 : c->block;
+	r->window = c->before;
+	r->before = dep_path_window(p, c->before, before);
 	if (regenerate(f, r, &path, NULL, 0))
 		return dep_fail(-EINVAL, "path %llu of the function at %#llx",
 				(unsigned long long)c->number, (unsigned long long)f->pc);
@@ -61,7 +64,23 @@ static void set_loop(struct dep_path_row *r, const struct dep_path_pass *p,
 	r->blocks = 1;
 }
 
-static int compare_rows(const void *pa, const void *pb)
+/* Shorter windows come first. */
+static int compare_windows(const struct dep_path_pass *p, u32 a, u32 b)
+{
+	u64 x[DEP_PATH_ITERATIONS], y[DEP_PATH_ITERATIONS];
+	u32 i, n, m;
+
+	if (a == b)
+		return 0;
+	n = dep_path_window(p, a, x);
+	m = dep_path_window(p, b, y);
+	for (i = 0; i < n && i < m; i++)
+		if (x[i] != y[i])
+			return x[i] < y[i] ? -1 : 1;
+	return n < m ? -1 : n > m;
+}
+
+static int compare_rows(const void *pa, const void *pb, void *arg)
 {
 	const struct dep_path_row *a = pa, *b = pb;
 
@@ -73,17 +92,19 @@ static int compare_rows(const void *pa, const void *pb)
 		return a->kind < b->kind ? -1 : 1;
 	if (a->number != b->number)
 		return a->number < b->number ? -1 : 1;
-	return a->block < b->block ? -1 : a->block > b->block;
+	if (a->block != b->block)
+		return a->block < b->block ? -1 : 1;
+	return compare_windows(arg, a->window, b->window);
 }
 
 /* Several transitions can go over the same edge from a block to itself. */
-static size_t unite(struct dep_path_row *row, size_t n)
+static size_t unite(struct dep_path_pass *p, struct dep_path_row *row, size_t n)
 {
 	size_t i, to = 0;
 
-	qsort(row, n, sizeof(*row), compare_rows);
+	qsort_r(row, n, sizeof(*row), compare_rows, p);
 	for (i = 0; i < n; i++) {
-		if (to && !compare_rows(row + to - 1, row + i))
+		if (to && !compare_rows(row + to - 1, row + i, p))
 			row[to - 1].count += row[i].count;
 		else
 			row[to++] = row[i];
@@ -123,6 +144,11 @@ static size_t loops(const struct dep_path_pass *p)
 	return n;
 }
 
+static bool is_same_path(const struct dep_path_row *a, const struct dep_path_row *b)
+{
+	return a->function == b->function && a->kind == b->kind && a->number == b->number;
+}
+
 /* Memory for the rows was counted with the counters, and with the graphs. */
 int dep_path_rows(struct dep_path_pass *p, struct dep_path_profile *out)
 {
@@ -146,10 +172,11 @@ int dep_path_rows(struct dep_path_pass *p, struct dep_path_profile *out)
 	}
 	if (err)
 		return err;
-	out->nrows = unite(row, n);
+	out->nrows = unite(p, row, n);
 	for (i = 0; i < out->nrows; i++) {
 		out->insns += row[i].count * row[i].insns;
-		all[row[i].function].paths += row[i].kind == DEP_PATH_ROW_WHOLE;
+		if (row[i].kind == DEP_PATH_ROW_WHOLE && !(i && is_same_path(row + i - 1, row + i)))
+			all[row[i].function].paths++;
 	}
 	out->not_counted += p->not_counted;
 	return 0;
@@ -167,27 +194,55 @@ static size_t put_blocks(const struct dep_path_fn *f, const struct dep_path *pat
 	return path->edges + 1ull;
 }
 
+/* The blocks of a path, which @r describes; not of a loop. */
+static size_t path_blocks(const struct dep_path_fn *f, const struct dep_path_row *r,
+			  struct dep_path_code *out, size_t room)
+{
+	u32 *edge, n = room < r->blocks ? (u32)room : r->blocks;
+	struct dep_path path;
+	size_t blocks = 0;
+
+	edge = calloc(n + 1ull, sizeof(*edge));
+	if (edge && !regenerate(f, r, &path, edge, n))
+		blocks = put_blocks(f, &path, edge, out, room);
+	free(edge);
+	return blocks;
+}
+
 size_t dep_path_profile_blocks(const struct dep_path_profile *p, size_t row,
 			       struct dep_path_code *out, size_t room)
 {
 	const struct dep_path_row *r = p->row + row;
 	const struct dep_path_fn *f = dep_path_fn_at(p->own, r->function);
-	u32 *edge, n = room < r->blocks ? (u32)room : r->blocks;
-	struct dep_path path;
-	size_t blocks;
 
 	if (!room)
 		return r->blocks;
-	if (r->kind == DEP_PATH_ROW_LOOP) {
-		out[0] = f->block[r->block];
-		return 1;
-	}
-	edge = calloc(n + 1ull, sizeof(*edge));
-	if (!edge || regenerate(f, r, &path, edge, n)) {
-		free(edge);
+	if (r->kind != DEP_PATH_ROW_LOOP)
+		return path_blocks(f, r, out, room);
+	out[0] = f->block[r->block];
+	return 1;
+}
+
+size_t dep_path_profile_before(const struct dep_path_profile *p, size_t row, uint64_t *number,
+			       size_t room)
+{
+	u64 last[DEP_PATH_ITERATIONS];
+	u32 n = dep_path_window(p->own, p->row[row].window, last), i;
+
+	for (i = 0; i < n && i < room; i++)
+		number[i] = last[n - 1 - i];
+	return n;
+}
+
+size_t dep_path_profile_path(const struct dep_path_profile *p, uint32_t function, uint64_t number,
+			     struct dep_path_code *out, size_t room)
+{
+	struct dep_path_row r = { .number = number, .kind = DEP_PATH_ROW_WHOLE };
+	const struct dep_path_fn *f = dep_path_fn_at(p->own, function);
+	struct dep_path path;
+
+	if (!f->numbered || regenerate(f, &r, &path, NULL, 0))
 		return 0;
-	}
-	blocks = put_blocks(f, &path, edge, out, room);
-	free(edge);
-	return blocks;
+	r.blocks = path.edges + 1;
+	return room ? path_blocks(f, &r, out, room) : r.blocks;
 }

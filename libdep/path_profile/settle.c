@@ -2,47 +2,15 @@
 /* The end of a pass: what was counted by stretches becomes counts of transitions and paths. */
 #include "pass.h"
 
-/** struct sums - the sums of a stretch; that of its beginning is not known */
-struct sums {
-	struct dep_path_pass *p;
-	u32 function;
-	u64 count, sum;
-	bool known;
-};
-
-/* Count the paths that @e ends, but for one that began before the stretch. */
-static int count_ends(struct sums *s, const struct dep_path_effect *e)
-{
-	int err = 0;
-	u32 i;
-
-	if (!e->ends) {
-		s->sum += e->add;
-		return 0;
-	}
-	if (s->known)
-		err = dep_path_count(s->p, s->function, DEP_PATH_NO, s->sum + e->add, s->count);
-	for (i = 1; i < e->ends && !err; i++)
-		err = dep_path_count(s->p, s->function, DEP_PATH_NO,
-				     *DEP_PATH_ROW(u64, s->p->middle, e->middle + i - 1),
-				     s->count);
-	s->sum = e->base;
-	s->known = true;
-	return err;
-}
-
+/* The paths that began and ended within a stretch; sequences have counted them. */
 static int count_paths(struct dep_path_pass *p, const struct dep_path_stretch *at, u64 count)
 {
-	struct sums s = { .p = p, .function = at->function, .count = count };
 	int err = 0;
 	u32 i;
 
-	if (!dep_path_fn_at(p, at->function)->numbered)
-		return 0;
-	if (at->from == DEP_PATH_NO)
-		err = count_ends(&s, &dep_path_node_at(p, at->first)->begin);
-	for (i = 0; i < at->n && !err; i++)
-		err = count_ends(&s, &dep_path_passed(p, at, i)->effect);
+	for (i = 0; p->iterations == 1 && i < at->nlater && !err; i++)
+		err = dep_path_count_whole(p, at->function,
+					   *DEP_PATH_ROW(u64, p->later, at->later + i), count);
 	return err;
 }
 
@@ -55,7 +23,7 @@ static int count_numbers(struct dep_path_pass *p, u32 function)
 
 	for (i = 0; f->count && i < f->paths.total && !err; i++)
 		if (f->count[i])
-			err = dep_path_count(p, function, DEP_PATH_NO, i, f->count[i]);
+			err = dep_path_count_whole(p, function, i, f->count[i]);
 	return err;
 }
 

@@ -211,8 +211,8 @@ static s64 make(struct dep_path_pass *p, struct runs *r, const struct dep_path_s
 		return err;
 	i = add_stretch(p, &s);
 	if (i >= 0 && p->counts)
-		dep_path_stretch_effect(p, (u32)i);
-	return i;
+		err = dep_path_stretch_effect(p, (u32)i);
+	return err ? err : i;
 }
 
 static u64 start_of(const struct dep_path_pass *p, const struct dep_path_executed *what)

@@ -12,7 +12,7 @@
 #include "path_model.h"
 
 #define BLOCKS	64
-#define TEXT	1024
+#define TEXT	2048
 #define EXIT	BLOCKS		/* as a target */
 
 static void *grown(void *row, size_t n, size_t *room, size_t bytes)
@@ -76,11 +76,12 @@ static void add_row(struct rows *r, const char *text, u64 count)
 	r->row[i].count += count;
 }
 
-static void put_head(char *text, u64 function, u8 kind)
+/* @before: blocks of the paths in front of it */
+static void put_head(char *text, u64 function, u8 kind, const char *before)
 {
 	static const char *const kinds[] = { "whole", "partial", "loop" };
 
-	snprintf(text, TEXT, "%lx %s", function, kinds[kind]);
+	snprintf(text, TEXT, "%lx %s%s", function, kinds[kind], before);
 }
 
 static void put_block(char *text, const struct dep_path_code *b)
@@ -335,10 +336,42 @@ static bool ends_at(const struct graph *g, const u32 *list, size_t i)
 	return list[i - 1] != list[i] && g->back[list[i - 1]][list[i]];
 }
 
-/* Add the paths of a trace. */
-static void add_paths(struct graph *g, const struct model_trace *t, struct rows *rows)
+/* Append the blocks @from to @to of a list, without those that follow themselves. */
+static void put_blocks(char *text, const struct graph *g, const u32 *list, size_t from, size_t to)
 {
-	char text[TEXT] = "", loop[TEXT];
+	size_t n, i;
+
+	for (i = from; i < to; i++)
+		if (i == from || list[i - 1] != list[i])
+			put_block(text, &g->block[list[i]].code);
+	n = strlen(text);
+	snprintf(text + n, TEXT - n, " |");
+}
+
+/* The paths in front of that which begins at @at. */
+static void put_before(char *text, const struct graph *g, const u32 *list, size_t at,
+		       u32 iterations)
+{
+	size_t begin[2 * BLOCKS], n = 0, i;
+
+	assert_true(iterations <= BLOCKS);
+	for (i = 0; i <= at; i++) {
+		if (i && !ends_at(g, list, i))
+			continue;
+		if (n == iterations)
+			memmove(begin, begin + 1, --n * sizeof(*begin));
+		begin[n++] = i;
+	}
+	*text = 0;
+	for (i = 0; i + 1 < n; i++)
+		put_blocks(text, g, list, begin[i], begin[i + 1]);
+}
+
+/* Add the paths of a trace. */
+static void add_paths(struct graph *g, const struct model_trace *t, u32 iterations,
+		      struct rows *rows)
+{
+	char text[TEXT] = "", loop[TEXT], before[TEXT];
 	size_t n, i, k;
 	u8 *kind;
 	u32 *list = blocks_of(g, t, &n, &kind);
@@ -347,7 +380,7 @@ static void add_paths(struct graph *g, const struct model_trace *t, struct rows 
 		const struct dep_path_code *code = &g->block[list[i]].code;
 
 		if (i && list[i - 1] == list[i]) {
-			put_head(loop, g->function, DEP_PATH_ROW_LOOP);
+			put_head(loop, g->function, DEP_PATH_ROW_LOOP, "");
 			put_block(loop, code);
 			put_next(loop, code->pc);
 			add_row(rows, loop, 1);
@@ -360,8 +393,9 @@ static void add_paths(struct graph *g, const struct model_trace *t, struct rows 
 			}
 			for (k = i + 1; k < n && !ends_at(g, list, k); k++)
 				;
+			put_before(before, g, list, i, iterations);
 			put_head(text, g->function, k < n || t->whole ? DEP_PATH_ROW_WHOLE :
-				 DEP_PATH_ROW_PARTIAL);
+				 DEP_PATH_ROW_PARTIAL, before);
 		}
 		put_block(text, code);
 	}
@@ -371,7 +405,8 @@ static void add_paths(struct graph *g, const struct model_trace *t, struct rows 
 	free(kind);
 }
 
-static void count_function(const struct model *m, u64 function, struct rows *rows)
+static void count_function(const struct model *m, u64 function, u32 iterations,
+			   struct rows *rows)
 {
 	struct graph *g = calloc(1, sizeof(*g));
 	size_t i;
@@ -389,19 +424,38 @@ static void count_function(const struct model *m, u64 function, struct rows *row
 			search(g, (u32)i);
 	for (i = 0; i < m->n; i++)
 		if (m->trace[i].function == function)
-			add_paths(g, m->trace + i, rows);
+			add_paths(g, m->trace + i, iterations, rows);
 	free(g);
+}
+
+static void read_before(const struct dep_path_profile *p, size_t row, char *text)
+{
+	struct dep_path_code block[BLOCKS];
+	u64 number[BLOCKS];
+	size_t n = dep_path_profile_before(p, row, number, BLOCKS), i, k, blocks;
+
+	assert_int_equal(n, p->row[row].before);
+	*text = 0;
+	for (i = 0; i < n; i++) {
+		blocks = dep_path_profile_path(p, p->row[row].function, number[i], block, BLOCKS);
+		assert_in_range(blocks, 1, BLOCKS);
+		for (k = 0; k < blocks; k++)
+			put_block(text, block + k);
+		k = strlen(text);
+		snprintf(text + k, TEXT - k, " |");
+	}
 }
 
 static void read_rows(const struct dep_path_profile *p, struct rows *rows)
 {
 	struct dep_path_code block[BLOCKS];
-	char text[TEXT];
+	char text[TEXT], before[TEXT];
 	size_t i, k;
 
 	for (i = 0; i < p->nrows; i++) {
 		assert_int_equal(dep_path_profile_blocks(p, i, block, BLOCKS), p->row[i].blocks);
-		put_head(text, p->row[i].pc, p->row[i].kind);
+		read_before(p, i, before);
+		put_head(text, p->row[i].pc, p->row[i].kind, before);
 		for (k = 0; k < p->row[i].blocks; k++)
 			put_block(text, block + k);
 		put_next(text, p->row[i].next);
@@ -423,7 +477,7 @@ static void compare(struct rows *want, struct rows *have)
 	assert_int_equal(want->n, have->n);
 }
 
-void model_check(const struct model *m, const struct dep_path_profile *p)
+void model_check(const struct model *m, const struct dep_path_profile *p, u32 iterations)
 {
 	struct rows want = { 0 }, have = { 0 };
 	size_t i, k;
@@ -432,7 +486,7 @@ void model_check(const struct model *m, const struct dep_path_profile *p)
 		for (k = 0; k < i && m->trace[k].function != m->trace[i].function; k++)
 			;
 		if (k == i)
-			count_function(m, m->trace[i].function, &want);
+			count_function(m, m->trace[i].function, iterations, &want);
 	}
 	read_rows(p, &have);
 	compare(&want, &have);

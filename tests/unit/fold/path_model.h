@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Paths counted naively: each activation's blocks are listed, and the list is cut at back edges.
+ * Paths counted naively: each activation's blocks are listed, and the list is cut at back edges.  Of
+ * each path, the text of those in front of it is part of its own.
  */
 #ifndef TESTS_UNIT_FOLD_PATH_MODEL_H
 #define TESTS_UNIT_FOLD_PATH_MODEL_H
@@ -40,7 +41,7 @@ size_t model_begin(struct model *m, u64 function);
 void model_add(struct model *m, size_t trace, const struct model_run *run);
 void model_free(struct model *m);
 
-/** model_check() - fails unless @p has the paths of all traces and no others */
-void model_check(const struct model *m, const struct dep_path_profile *p);
+/** model_check() - fails unless @p has the paths of all traces, as sequences, and no others */
+void model_check(const struct model *m, const struct dep_path_profile *p, u32 iterations);
 
 #endif
