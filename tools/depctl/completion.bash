@@ -38,7 +38,7 @@ _depctl_profile_options()
 	methods) echo --inclusive --per= ;;
 	calls | pairs | blocks) echo --per= ;;
 	contexts) echo --min= --per= --table= ;;
-	paths) echo --min= --table= --against= ;;
+	paths) echo --min= --iterations= --table= --against= ;;
 	edges) echo --annotate= --per= ;;
 	coverage) echo --all --files --per= ;;
 	streams)

@@ -7,51 +7,12 @@
  * from the function, since a file can be mapped anywhere.
  */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
 #include "profile.h"
 
 #define NO_SITE		((struct site){ .unit = NO_FUNCTION })
-
-/* ---- texts ---- */
-
-char *path_text(const struct dep_path_profile *p, size_t row, size_t most, bool relative)
-{
-	const struct dep_path_row *r = &p->row[row];
-	size_t n = r->blocks < most ? r->blocks : most, k, size = 0;
-	struct dep_path_code *block = calloc(n + 1, sizeof(*block));
-	char *text = NULL;
-	FILE *f = block ? open_memstream(&text, &size) : NULL;
-
-	if (!f || !dep_path_profile_blocks(p, row, block, n)) {
-		if (f)
-			fclose(f);
-		free(text);
-		free(block);
-		return NULL;
-	}
-	for (k = 0; k < n; k++) {
-		if (!relative)
-			fprintf(f, "%s%" PRIx64, k ? " " : "", block[k].pc);
-		else if (block[k].pc >= r->pc)
-			fprintf(f, "%s+%" PRIx64, k ? " " : "", block[k].pc - r->pc);
-		else
-			fprintf(f, "%s-%" PRIx64, k ? " " : "", r->pc - block[k].pc);
-		if (block[k].version)
-			fprintf(f, "#%u", block[k].version);
-	}
-	if (n < r->blocks)
-		fprintf(f, " ...");
-	free(block);
-	if (fclose(f)) {
-		free(text);
-		return NULL;
-	}
-	return text;
-}
 
 /* ---- rows with the same blocks ---- */
 

@@ -116,7 +116,9 @@ static void check_table(struct argp_state *state)
 			   "--table=common needs --against");
 	if (!o->table)
 		return;
-	if (is_table(o, "coverage"))
+	if (o->iterations)
+		other = "--iterations";
+	else if (is_table(o, "coverage"))
 		other = o->nmore ? part : NULL;
 	else if (is_table(o, "paths"))
 		other = rows;
@@ -193,6 +195,10 @@ error_t profile_parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_AGAINST:
 		o->against = arg;
+		return 0;
+	case OPT_ITERATIONS:
+		o->iterations = (uint32_t)parse_number(state, "--iterations", arg, 1,
+						       DEP_PATH_ITERATIONS);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (!o->path || !o->many)

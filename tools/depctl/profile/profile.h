@@ -36,6 +36,7 @@ struct profile_options {
 	size_t nmore;
 	bool many;
 	const char *against;		/* paths: the store to compare with */
+	uint32_t iterations;		/* paths: of a sequence; 0: not given */
 	double min;			/* contexts: least share, from 0 to 1 */
 	const char *annotate;		/* edges: pattern of the functions to print */
 	bool live;			/* follow a recording that is running */
@@ -56,7 +57,7 @@ error_t profile_parse(int key, char *arg, struct argp_state *state);
 enum {
 	OPT_ALL = 700, OPT_FILES, OPT_MIN, OPT_ANNOTATE, OPT_INCLUSIVE, OPT_FUNCTION, OPT_CSV,
 	OPT_PER, OPT_LIVE, OPT_EVERY, OPT_DEPD, OPT_TABLE,
-	OPT_AGAINST,
+	OPT_AGAINST, OPT_ITERATIONS,
 };
 
 /* ---- view.c ---- */
@@ -240,14 +241,20 @@ void hot_paths_free(struct hot_paths *h);
 /** hot_paths_of_loop() - index of the most executed path round the loop at @head; h->n: none */
 size_t hot_paths_of_loop(const struct hot_paths *h, struct site head);
 
+/* ---- path_text.c ---- */
+
 /**
  * path_text() - where the blocks of row @row begin, in hexadecimal; "#1" stands for rewritten code
- * @most: blocks at most; "..." stands for more
+ * @most: blocks of a path at most; "..." stands for more
  * @relative: as distances from the function
+ *
+ * The blocks of paths in front of the row's stand in front of them, with ">" between the paths.
  *
  * Return: text that the caller frees; NULL: out of memory.
  */
 char *path_text(const struct dep_path_profile *p, size_t row, size_t most, bool relative);
+/** path_numbers() - the numbers of these paths, such as "3>5>5"; NULL: out of memory */
+char *path_numbers(const struct dep_path_profile *p, size_t row);
 
 /* ---- names.c: texts for people ---- */
 

@@ -9,7 +9,8 @@
 #include "tools/depctl/depctl.h"
 #include "query.h"
 
-#define SHOWN	12u		/* blocks of a path in text */
+#define SHOWN		12u		/* blocks of a row in text */
+#define SHOWN_LEAST	2u		/* of a path in a sequence */
 
 static const char *const kinds[] = { "path", "partial", "loop" };
 
@@ -21,6 +22,18 @@ static const struct row_column columns[] = {
 	{ "blocks", "blocks", ROW_COUNT },
 	{ "kind", "kind", ROW_TEXT },
 	{ "function", "function", ROW_TEXT },
+	{ "path", "blocks at", ROW_TEXT },
+};
+
+static const struct row_column columns_sequence[] = {
+	{ "share", "share", ROW_SHARE },
+	{ "instructions", "insns", ROW_COUNT },
+	{ "executions", "count", ROW_COUNT },
+	{ "path_instructions", "each", ROW_COUNT },
+	{ "blocks", "blocks", ROW_COUNT },
+	{ "kind", "kind", ROW_TEXT },
+	{ "function", "function", ROW_TEXT },
+	{ "sequence", "paths", ROW_TEXT },
 	{ "path", "blocks at", ROW_TEXT },
 };
 
@@ -38,6 +51,26 @@ static const struct row_column columns_full[] = {
 	{ "next", "", ROW_TEXT },
 	{ "at", "", ROW_SITE },
 };
+
+static const struct row_column columns_sequence_full[] = {
+	{ "share", "", ROW_SHARE },
+	{ "instructions", "", ROW_COUNT },
+	{ "executions", "", ROW_COUNT },
+	{ "path_instructions", "", ROW_COUNT },
+	{ "blocks", "", ROW_COUNT },
+	{ "kind", "", ROW_TEXT },
+	{ "process", "", ROW_COUNT },
+	{ "number", "", ROW_COUNT },
+	{ "sequence", "", ROW_TEXT },
+	{ "path", "", ROW_TEXT },
+	{ "next", "", ROW_TEXT },
+	{ "at", "", ROW_SITE },
+};
+
+static bool has_sequences(const struct query *q)
+{
+	return q->o.iterations > 1;
+}
 
 static uint64_t insns_of(const struct dep_path_row *r)
 {
@@ -59,12 +92,42 @@ static struct site site_of(const struct query *q, const struct dep_path_row *r)
 	return functions_site(q->v.f, r->process, r->image, r->pc);
 }
 
+/* A loop of one block ends no path, so it is not part of a sequence. */
+static int put_numbers(struct query *q, const struct dep_path_profile *p, size_t i)
+{
+	char *numbers;
+
+	if (p->row[i].kind == DEP_PATH_ROW_LOOP) {
+		row_text(&q->rows, NULL);
+		return 0;
+	}
+	numbers = path_numbers(p, i);
+	if (!numbers)
+		return -ENOMEM;
+	row_text(&q->rows, numbers);
+	free(numbers);
+	return 0;
+}
+
+/* Blocks to print of each path. */
+static size_t shown(const struct query *q, const struct dep_path_row *r)
+{
+	size_t n = SHOWN / (r->before + 1);
+
+	if (q->o.form != PROFILE_TEXT)
+		return SIZE_MAX;
+	return n < SHOWN_LEAST ? SHOWN_LEAST : n;
+}
+
 /* Addresses of blocks: relative to the function in text, or else those of the process. */
 static int put_path(struct query *q, const struct dep_path_profile *p, size_t i)
 {
-	bool text = q->o.form == PROFILE_TEXT;
-	char *path = path_text(p, i, text ? SHOWN : p->row[i].blocks, text);
+	int err = has_sequences(q) ? put_numbers(q, p, i) : 0;
+	char *path;
 
+	if (err)
+		return err;
+	path = path_text(p, i, shown(q, p->row + i), q->o.form == PROFILE_TEXT);
 	if (!path)
 		return -ENOMEM;
 	row_text(&q->rows, path);
@@ -155,13 +218,15 @@ static struct row_columns columns_of(const struct query *q)
 	if (q->o.table)
 		return paths_table_columns(q);
 	if (q->o.form == PROFILE_TEXT)
-		return ROW_COLUMNS(columns);
-	return ROW_COLUMNS(columns_full);
+		return has_sequences(q) ? ROW_COLUMNS(columns_sequence) : ROW_COLUMNS(columns);
+	return has_sequences(q) ? ROW_COLUMNS(columns_sequence_full) : ROW_COLUMNS(columns_full);
 }
 
 static const struct argp_option options[] = {
 	{ "min", OPT_MIN, "SHARE", 0, "Leave out paths with less than SHARE of all instructions "
 	  "(default: 0.1%)", 1 },
+	{ "iterations", OPT_ITERATIONS, "K", 0, "Count each path together with the up to K - 1 "
+	  "paths that were executed right in front of it, in the same call of its function", 1 },
 	{ "table", OPT_TABLE, "TABLE", 0, "Instead of the paths, print: paths: how many there are, "
 	  "how long they are, and what counts of edges predict of them; coverage: the part of the "
 	  "potential paths of each function that was executed, in all STOREs "

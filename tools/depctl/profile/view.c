@@ -130,6 +130,7 @@ int profile_paths(struct profile_view *v, struct dep_path_profile **out)
 	const struct dep_path_profile_options options = {
 		.fold = v->fold, .symbols = v->symbols,
 		.counts = profile_selects_all(v) ? v->p : NULL,
+		.iterations = v->o->iterations,
 	};
 	int err = dep_path_profile_make(v->store, v->code, &options, out);
 
