@@ -7,13 +7,16 @@ need_depctl
 check=$build/tests/paths_check
 cd "$tmp" || exit 1
 
-# equal NAME STORE: the paths are those of the other profile
+# equal NAME STORE: the paths are those of the other profile, alone and as sequences
 equal() {
-	if timeout 120 "$check" "$2" >result 2>&1; then
-		pass "$1: $(tail -n 1 result)"
-	else
-		fail "$1: $(grep -v whole result | head -n 3 | tr '\n' ';')"
-	fi
+	local k
+	for k in 1 3; do
+		if timeout 120 "$check" "$2" 0 $k >result 2>&1; then
+			pass "$1: $(tail -n 1 result)"
+		else
+			fail "$1, $k iterations: $(grep -v whole result | head -n 3 | tr '\n' ';')"
+		fi
+	done
 }
 
 g++ -g -O1 -pthread -o paths "$tests/programs/paths.cc" || fail "compiling paths.cc"
@@ -78,6 +81,39 @@ is "the table as CSV" "$(wc -l <rows)" 2
 paths --table=paths --top=1 cc.dep
 is "the table has no --top" $? 2
 
+# ---- over several iterations ----
+for store in cc.dep gzip.dep perl.dep; do
+	[ -d $store ] || continue
+	paths --json --min=0 $store && cp rows rows1
+	paths --json --min=0 --iterations=1 $store
+	is "one iteration of $store" "$(cmp rows rows1 2>&1)" ""
+	for k in 2 3; do
+		paths --json --min=0 --iterations=$k $store && cp rows rows$k
+		is "messages about $store" "$(wc -l <why)" 0
+	done
+	is "sequences of $store" \
+		"$(/usr/bin/python3 "$tests/paths_iterations.py" laws rows1 rows2 rows3 2>&1)" ""
+	# An exception, signal or exit ends the sequence, with paths in front.
+	grep -q '"kind":"partial".*"sequence":"[0-9]*>' rows2 || fail "$store: no partial sequences"
+	grep -q '"kind":"loop".*"sequence":null' rows2 || fail "$store: no loops"
+done
+paths --csv --min=0 --iterations=2 cc.dep
+is "sequences as CSV" "$(head -n 1 rows | cut -d, -f8-10) $(wc -l <rows)" \
+	"number,sequence,path $("$DEPCTL" query paths --json --min=0 --iterations=2 cc.dep | wc -l)"
+paths --iterations=2 cc.dep
+is "sequences as text" "$(head -n 1 rows | tr -s ' ')" \
+	"share insns count each blocks kind function paths blocks at"
+grep -q '  [0-9]*>[0-9]*  *+[0-9a-f +]* > +' rows || fail "no path behind another one in the text"
+for k in 0 65 x ""; do
+	paths --iterations=$k cc.dep
+	is "--iterations=$k" "$? $(grep -c -e "--iterations must be" why)" "2 1"
+done
+for table in paths coverage "common --against cc.dep"; do
+	paths --iterations=2 --table=$table cc.dep
+	is "--iterations with --table=$table" "$? $(grep -c "cannot be combined with --iter" why)" \
+		"2 1"
+done
+
 # ---- coverage ----
 cc -O0 -no-pie -o cover "$tests/programs/paths_cover.c" || fail "compiling paths_cover.c"
 recorded cover1.dep ./cover 000
@@ -99,6 +135,15 @@ is "coverage of three" "$(coverage cover cover3.dep cover1.dep cover2.dep)" 3,8,
 is "coverage of a store twice" "$(coverage cover cover1.dep cover1.dep)" 1,8,file
 is "coverage of a loop" "$(coverage around cover1.dep) $(coverage around cover1.dep cover3.dep)" \
 	"3,8,file 4,8,file"
+# Each path of around() is executed another number of times.
+set -- 0111 101101 11101 101001 11110 001111 101011 111000 0101
+recorded around.dep ./cover "$@"
+paths --json --min=0 --function=around around.dep && cp rows rows1
+for k in 1 2 3 5 6 64; do
+	paths --json --min=0 --function=around --iterations=$k around.dep
+	is "$k known iterations" \
+		"$(/usr/bin/python3 "$tests/paths_iterations.py" known rows $k rows1 "$@" 2>&1)" ""
+done
 for store in cc.dep gzip.dep perl.dep; do
 	[ -d $store ] || continue
 	paths --json --table=coverage $store
@@ -228,10 +273,13 @@ timeout 60 "$check" cc.dep 0x40000 >result
 too_little="paths: they do not fit in the memory allowed: No space left on device"
 is "graphs that do not fit" "$(tail -n 1 result)" "$too_little"
 # With each limit the result is that without one, or an error, or something is not counted.
-timeout 60 "$check" cc.dep >whole || fail "paths: $(tail -n 1 whole)"
-for kib in 400 500 600 700 800 1000 1200 1400 1700 2000 2500 3000 4000 6000 8000 12000; do
-	timeout 60 "$check" cc.dep $((kib << 10)) >result
-	[ "$(tail -n 1 result)" = "$too_little" ] || cmp -s whole result ||
-		grep -q "not counted" result || fail "limit of $kib KiB: $(tail -n 1 result)"
+for k in 1 4; do
+	timeout 60 "$check" cc.dep 0 $k >whole || fail "paths: $(tail -n 1 whole)"
+	for kib in 400 500 600 700 800 1000 1200 1400 1700 2000 2500 3000 4000 6000 8000 12000; do
+		timeout 60 "$check" cc.dep $((kib << 10)) $k >result
+		[ "$(tail -n 1 result)" = "$too_little" ] || cmp -s whole result ||
+			grep -q "not counted" result ||
+			fail "limit of $kib KiB, $k iterations: $(tail -n 1 result)"
+	done
 done
 finish

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * paths_check STORE [MEMORY]: compare the paths of a recording with its other profile.
+ * paths_check STORE [MEMORY [ITERATIONS]]: compare the paths of a recording with its other profile.
  *
  * What the paths execute, block by block, must be what dep_profile counts for each instruction, and
  * the edges of paths those that it counts for each branch.  Prints the number of rows of each kind,
@@ -274,6 +274,7 @@ int main(int argc, char **argv)
 {
 	struct dep_path_profile_options o = {
 		.memory = argc > 2 ? strtoull(argv[2], NULL, 0) : 0,
+		.iterations = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 0) : 0,
 	};
 	struct dep_path_profile *paths = NULL;
 	struct dep_fragments *code = NULL;
