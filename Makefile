@@ -188,7 +188,8 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	context_intervals context_graph context_state context_stacks context_forged \
 	context_random context_check context_code callers page kept kept_contexts \
 	kept_contexts_forged trigger_queue export_samples index paths paths_chords paths_predict \
-	paths_random paths_large path_profile path_walks path_flow sequitur hot hot_forged overlap
+	paths_random paths_large path_profile path_walks path_sequences path_flow sequitur hot \
+	hot_forged overlap
 TESTS := $(patsubst %,$(B)/tests/test_%,$(UNIT))
 SHOW := $(patsubst %,$(B)/tests/inject_%,show_pie show_nopie show_static show_staticpie exec)
 TESTFLAGS := $(CFLAGS) $(HOSTFLAGS)
@@ -261,6 +262,8 @@ $(B)/tests/test_path_profile: $(call unit_obj,test_path_profile fold_store strea
 			    $(B)/libdep.a
 $(B)/tests/test_path_walks: $(call unit_obj,test_path_walks path_model fold_store stream \
 			  stream_frag) $(B)/libdep.a
+$(B)/tests/test_path_sequences: $(call unit_obj,test_path_sequences fold_store stream \
+			      stream_frag) $(B)/libdep.a
 $(B)/tests/test_path_flow: $(call unit_obj,test_path_flow) $(B)/libdep.a
 # The test counts the memory that the library has.
 $(B)/tests/test_path_profile: private LIBS += -Wl,--wrap=malloc -Wl,--wrap=calloc \

@@ -467,27 +467,18 @@ static void blocks_that_do_not_fit(void **state)
  * Whichever allocation fails: there is an error, or what is missing is counted.  A segment that is
  * read in the second pass only is a change of the store.
  */
-static void memory_runs_out(void **state)
+static void fail_each(struct fold_store *f, const struct dep_path_profile_options *o)
 {
-	struct fold_chunk c = chunk(0);
+	struct dep_path_profile *p = paths_of(f, o);
 	size_t before, failed = 0, i;
-	struct dep_path_profile *p;
-	struct fold_store f;
-	u64 insns;
+	u64 insns = p->insns;
 	int err;
 
-	(void)state;
-	fold_start(&c);
-	for (i = 0; i < 3; i++)
-		RUN(&c, MAIN, F, G, G_2, MAIN_2, G, G_3, G_4, G_2, MAIN_3);
-	fold_store_write(&f, &c, 1);
-	p = paths_of(&f, NULL);
-	insns = p->insns;
 	dep_path_profile_free(p);
 	for (i = 1;; i++) {
 		before = allocated;
 		fail_in = i;
-		err = dep_path_profile_make(f.s, f.code, NULL, &p);
+		err = dep_path_profile_make(f->s, f->code, o, &p);
 		if (fail_in)
 			break;
 		if (err) {
@@ -503,6 +494,22 @@ static void memory_runs_out(void **state)
 	assert_int_equal(err, 0);
 	dep_path_profile_free(p);
 	assert_true(failed > 20);
+}
+
+static void memory_runs_out(void **state)
+{
+	const struct dep_path_profile_options o = { .iterations = 3 };
+	struct fold_chunk c = chunk(0);
+	struct fold_store f;
+	u32 i;
+
+	(void)state;
+	fold_start(&c);
+	for (i = 0; i < 3; i++)
+		RUN(&c, MAIN, F, G, G_2, MAIN_2, G, G_3, G_4, G_2, MAIN_3);
+	fold_store_write(&f, &c, 1);
+	fail_each(&f, NULL);
+	fail_each(&f, &o);
 	fold_store_close(&f);
 }
 
