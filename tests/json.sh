@@ -187,6 +187,7 @@ for kind in methods calls pairs contexts edges blocks coverage; do
 	valid query-$kind query $kind --json racy.dep
 done
 valid query-paths query paths --json --min=0 racy.dep
+valid query-paths query paths --json --min=0 --iterations=3 racy.dep
 valid query-paths query paths --json --table=paths racy.dep
 valid query-paths query paths --json --table=coverage racy.dep racy.dep
 valid query-paths query paths --json --table=common --against racy.dep racy.dep

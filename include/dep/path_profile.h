@@ -48,8 +48,8 @@ enum dep_path_row_kind {
  * @next: the block to which the edge leads on which the path ends, back to the head of a loop;
  *	0: the function ends, or the row is partial
  * @before: number of paths that the activation executed right in front of it, at most
- *	dep_path_profile_options.iterations - 1; if there are fewer, it executed no others.  0 of
- *	DEP_PATH_ROW_LOOP.  See dep_path_profile_before()
+ *	dep_path_profile_options.iterations - 1; if there are fewer, nothing or a partial path was
+ *	in front of them.  0 of DEP_PATH_ROW_LOOP.  See dep_path_profile_before()
  *
  * All but @before is of the one path, so the counts and instructions of all rows add up to what was
  * executed, whatever is in front of the paths.

@@ -290,6 +290,9 @@ int dep_path_count_whole(struct dep_path_pass *p, u32 function, u64 number, u64 
 
 /* ---- sequence.c ---- */
 
+/* Bits of hashes of windows; a variable for tests. */
+extern u64 dep_path_hash_bits;
+
 /**
  * dep_path_count_next() - count a path behind those of the window @what->before
  * @what: counted once; @what->before can be DEP_PATH_NO: not known, for lack of memory

@@ -14,6 +14,8 @@
 #include "libdep/format/file/error.h"
 #include "pass.h"
 
+u64 dep_path_hash_bits = UINT64_MAX;
+
 static struct dep_path_window *window_at(const struct dep_path_pass *p, u32 window)
 {
 	return DEP_PATH_ROW(struct dep_path_window, p->window, window - 1);
@@ -55,9 +57,8 @@ static s64 find_window(struct dep_path_pass *p, u32 i)
 	const struct dep_path_counter *c = dep_path_counter_at(p, i);
 	u64 number[DEP_PATH_ITERATIONS];
 	u32 n = numbers(p, c, 0, number);
-	struct dep_row_key key = {
-		.a = XXH3_64bits_withSeed(number, n * sizeof(*number), p->seed), .b = c->function,
-	};
+	u64 hash = XXH3_64bits_withSeed(number, n * sizeof(*number), p->seed);
+	struct dep_row_key key = { .a = hash & dep_path_hash_bits, .b = c->function };
 	bool added;
 	s64 at;
 

@@ -5,6 +5,9 @@
 #include "dep/path_profile.h"
 #include "fold_store.h"
 
+/* Of libdep/path_profile/pass.h, which cannot be included with libdep/fold/walk.h. */
+extern u64 dep_path_hash_bits;
+
 #define CALLS	20u
 #define BLOCKS	16
 #define TEXT	256
@@ -311,6 +314,13 @@ static void sequences_that_do_not_fit(void **state)
 	assert_int_equal(sum(all), sum(alone));
 	assert_int_equal(all->insns, alone->insns);
 	assert_int_equal(all->function->paths, alone->function->paths);
+	/* Different sequences with the same hash. */
+	dep_path_hash_bits = 15;
+	p = paths_of(&f, ITERATIONS);
+	dep_path_hash_bits = UINT64_MAX;
+	check_part(p, all);
+	assert_int_equal(p->nrows, all->nrows);
+	dep_path_profile_free(p);
 	for (o.memory = 1 << 19; o.memory < 1 << 24; o.memory += o.memory / 8) {
 		if (dep_path_profile_make(f.s, f.code, &o, &p))
 			continue;
