@@ -102,7 +102,7 @@ def laws(names):
 
 
 def executed(args):
-    """What around() executes in each call: its paths are told apart by place and digit."""
+    """What around() executes in each call: its paths differ in place and digit."""
     return [[(i == 0, digit, i == len(arg) - 1) for i, digit in enumerate(arg)] for arg in args]
 
 

@@ -202,7 +202,7 @@ struct dep_path_table {
 	struct dep_path_sums executed, predicted;
 };
 
-/** dep_path_profile_table() - 0, or a negative errno with dep_error() */
+/** dep_path_profile_table() - 0, or a negative errno with dep_error(); @p has no sequences */
 int dep_path_profile_table(const struct dep_path_profile *p, struct dep_path_table *out);
 
 /**

@@ -91,6 +91,8 @@ int dep_path_profile_table(const struct dep_path_profile *p, struct dep_path_tab
 	int err;
 
 	*out = (struct dep_path_table){ 0 };
+	if (pass->iterations > 1)
+		return dep_fail(-EINVAL, "a table of sequences");
 	for (i = 0; i < p->nrows; i += n) {
 		at = p->row[i].function;
 		for (n = 1; i + n < p->nrows && p->row[i + n].function == at; n++)

@@ -326,20 +326,28 @@ static void find_paths(struct dep_store *s, const struct dep_fragments *code,
 		       const struct dep_profile *whole)
 {
 	static const uint64_t memory[] = { 0, 1 << 17 };
+	static const uint32_t iterations[] = { 1, 3 };
 	struct dep_path_profile_options options = { .fold.jobs = 1 };
+	uint64_t number[2];
 	struct dep_path_code block[8];
 	struct dep_path_profile *p;
 	struct dep_path_table t;
 	size_t i, k;
 
-	for (i = 0; i < sizeof(memory) / sizeof(memory[0]); i++) {
-		options.memory = memory[i];
+	for (i = 0; i < 4; i++) {
+		options.memory = memory[i / 2];
+		options.iterations = iterations[i % 2];
 		if (dep_path_profile_make(s, code, &options, &p))
 			continue;
 		if (!p->not_counted && p->insns != whole->insns)
 			abort();
 		for (k = 0; k < p->nrows; k++)
 			if (dep_path_profile_blocks(p, k, block, 8) != p->row[k].blocks)
+				abort();
+		for (k = 0; k < p->nrows; k++)
+			if (dep_path_profile_before(p, k, number, 2) != p->row[k].before ||
+			    (p->row[k].before && !dep_path_profile_path(p, p->row[k].function,
+									number[0], NULL, 0)))
 				abort();
 		if (!dep_path_profile_table(p, &t) && t.predicted.edges > t.executed.edges)
 			abort();

@@ -212,11 +212,13 @@ static void ends_in_a_stretch(void **state)
 	fold_store_close(&f);
 }
 
-static void too_many_iterations(void **state)
+/* Too many iterations, and a table in which rows of one path would be several paths. */
+static void what_is_refused(void **state)
 {
 	const struct dep_path_profile_options o = { .iterations = DEP_PATH_ITERATIONS + 1 };
 	struct fold_chunk c = { .rsp = RSP };
 	struct dep_path_profile *p;
+	struct dep_path_table table;
 	struct fold_store f;
 
 	(void)state;
@@ -225,6 +227,9 @@ static void too_many_iterations(void **state)
 	fold_store_write(&f, &c, 1);
 	assert_int_equal(dep_path_profile_make(f.s, f.code, &o, &p), -EINVAL);
 	assert_string_equal(dep_error(), "paths over 65 iterations: Invalid argument");
+	p = paths_of(&f, 2);
+	assert_int_equal(dep_path_profile_table(p, &table), -EINVAL);
+	dep_path_profile_free(p);
 	fold_store_close(&f);
 }
 
@@ -340,7 +345,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(sequences_begin, set_up, fold_tear_down),
 		cmocka_unit_test_setup_teardown(ends_in_a_stretch, set_up, fold_tear_down),
-		cmocka_unit_test_setup_teardown(too_many_iterations, set_up, fold_tear_down),
+		cmocka_unit_test_setup_teardown(what_is_refused, set_up, fold_tear_down),
 		cmocka_unit_test_setup_teardown(sequences_that_do_not_fit, set_up, fold_tear_down),
 	};
 
