@@ -107,9 +107,11 @@ static void encode_nodes(struct work *w)
 	};
 	u32 i;
 
-	for (i = 0; i < w->g->nedges; i++)
+	for (i = 0; i < w->g->nedges; i++) {
+		w->code[i].caller = w->g->edge[i].caller;
 		if (w->order.class[i] != DEP_CC_FORWARD)
 			w->code[i].how = otherwise[w->order.class[i]];
+	}
 	for (i = 0; i < w->g->nnodes; i++)
 		encode_node(w, w->order.node[i]);
 }

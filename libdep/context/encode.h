@@ -32,11 +32,13 @@ enum dep_cc_how {
 /**
  * struct dep_cc_code - what a call by an edge does
  * @add: what an encoded edge adds
+ * @caller: of the edge
  * @saves: the id is saved at the call and restored from there, since the return cannot know what
  *	to subtract: the site has several targets, or a tail edge below it adds something
  */
 struct dep_cc_code {
 	u64 add;
+	u32 caller;
 	u8 how;
 	bool saves;
 };

@@ -10,6 +10,7 @@ static int fill(struct check *c)
 	struct dep_cc_table t;
 	int err;
 
+	check_calls_count(c);
 	err = dep_cc_table_make(&t, &c->encoder.graph, &c->encoder.history, &c->encoder.counts);
 	if (err)
 		return dep_fail(err, "contexts");

@@ -25,17 +25,23 @@
 #define CHECK_HISTORY	32u	/* dictionaries that are kept */
 #define CHECK_SHOWN	10u	/* mismatches that are reported */
 
-/** struct check_function - a function at work, and how it was entered; @generation: see code.c */
-struct check_function {
+/** struct check_entered - a function that is entered; @generation: see code.c */
+struct check_entered {
 	u64 site, pc;
-	u32 image, node, generation;
+	u32 image, generation;
+	u8 kind;		/* enum dep_cc_kind */
+};
+
+/** struct check_function - a function at work, and how it was entered */
+struct check_function {
+	u64 site;
+	u32 node;
 	u8 kind;		/* enum dep_cc_kind */
 };
 
 /** struct check_activation - @first: its first function; @edge: of the call */
 struct check_activation {
-	size_t first;
-	u32 edge;
+	u32 first, edge;
 };
 
 /**
@@ -91,20 +97,28 @@ struct check_kept {
 };
 
 #define CHECK_CALLS	4096u	/* power of 2 */
+#define CHECK_ANY	UINT32_MAX
 #define CHECK_EPOCHS	64u
 
 _Static_assert((u64)CHECK_EPOCHS * DEP_CC_MAX <= 1ull << 32, "check_call.caller");
 
 /**
- * struct check_call - the edge of a call that was made before; a cache
+ * struct check_call - a call that was made before; a cache
  * @step, @fragment: of the branch, and that it led to
  * @caller: the function at work, and check.epoch in its upper bits
- * @known: 1 + the edge; 0: free
- *
- * Each call needs one, so they are small.
+ * @from, @to: contexts of the walk: in @from, the call leads to @to; CHECK_ANY: in all contexts;
+ *	0: not known
+ * @known: there is such a call
+ * @encoded, @saves, @add: of the edge
+ * @calls: that the edge has not got yet
+ * @site, @node, @kind: as in struct check_function
  */
 struct check_call {
-	u32 step, fragment, caller, known;
+	u32 step, fragment, caller, from;
+	u64 add, site, calls;
+	u32 to, edge, node;
+	u8 kind;
+	bool known, encoded, saves;
 };
 
 /**
@@ -143,7 +157,7 @@ struct check {
 	u32 *pins;
 	size_t npins, pins_room;
 	bool compared;
-	struct check_call call[CHECK_CALLS];
+	struct check_call *call;	/* CHECK_CALLS of them */
 	u32 epoch;		/* calls of earlier ones are not known any more */
 	struct check_kept kept[CHECK_KEPT];
 	u32 kept_at, kept_stamp, kept_of_stamp;
@@ -151,7 +165,46 @@ struct check {
 	int err;
 };
 
+/* ---- calls that were made before ---- */
+
+/** check_caller() - @node as in check_call.caller */
+static inline u32 check_caller(const struct check *c, u32 node)
+{
+	return node + c->epoch * DEP_CC_MAX;
+}
+
+/** check_call_at() - the only place in check.call for this call.  Others can be there */
+static inline struct check_call *check_call_at(struct check *c, u32 step, u32 fragment, u32 caller)
+{
+	u32 h = step * 0x9e3779b1u ^ fragment * 0x85ebca6bu;
+
+	return c->call + ((h ^ h >> 15) + caller) % CHECK_CALLS;
+}
+
+static inline bool check_is_call(const struct check_call *k, u32 step, u32 fragment, u32 caller)
+{
+	return k->step == step && k->fragment == fragment && k->caller == caller && k->known;
+}
+
+int check_calls_make(struct check *c);
+/** check_calls_count() - count in the graph what the cache has counted */
+void check_calls_count(struct check *c);
+/** check_calls_forget() - forget all calls, but not their counts */
+void check_calls_forget(struct check *c);
+
+/* ---- hot.c ---- */
+
+/** check_run() - see dep_walk_hooks.run */
+size_t check_run(void *arg, const u32 *exit, size_t i, size_t n);
+
 /* ---- stack.c ---- */
+
+/** check_slot() - the slot of activation number @n */
+static inline u64 check_slot(size_t n)
+{
+	return CHECK_SLOT - n;
+}
+
 
 /** check_find_level() - the level of the strand at work, with its frames; NULL: an error */
 struct check_level *check_find_level(struct check *c);
@@ -170,12 +223,11 @@ static inline struct check_level *check_level(struct check *c)
 }
 /**
  * check_enter() - a call, tail call or handler, entered in @s
- * @f: its node is set
  * @b: of a call or tail call, to look it up faster; NULL: none
  *
  * Return: 0 or an error.
  */
-int check_enter(struct check *c, struct check_stack *s, struct check_function *f,
+int check_enter(struct check *c, struct check_stack *s, const struct check_entered *f,
 		const struct dep_branch_at *b);
 /** check_leave() - activations from @n on have ended, the last one by a return if @returns */
 void check_leave(struct check *c, struct check_stack *s, size_t n, u32 handlers, bool returns);
@@ -193,6 +245,8 @@ void check_forget(struct check *c, struct check_stack *s);
 /** check_code_make() - after the walk has its store and code; 0 or -ENOMEM */
 int check_code_make(struct check *c);
 void check_code_free(struct check *c);
+/** check_image() - the image of @node; 0: none */
+u32 check_image(const struct check *c, u32 node);
 /** check_generation() - of the function at @pc; @fragment: begins there; -1: any that does */
 u32 check_generation(const struct check *c, u32 image, s64 fragment, u64 pc);
 /** check_code_now() - retire functions whose file was unmapped before the segment at hand */
@@ -228,11 +282,9 @@ void check_context(struct check *c, struct check_stack *s);
 /** check_frames() - compare the activations of @l with the frames of its strand, if possible */
 bool check_frames(struct check *c, struct check_level *l);
 /** check_same_function() - NULL if frame @f is function @is, or what differs */
-const char *check_same_function(const struct dep_cc_graph *g, const struct dep_cc_frame *f,
-				const struct check_function *is);
+const char *check_same_function(const struct dep_cc_frame *f, const struct check_function *is);
 /** check_same() - NULL if @chain is the stack @s, or what differs */
-const char *check_same(const struct dep_cc_graph *g, const struct dep_cc_chain *chain,
-		       const struct check_stack *s);
+const char *check_same(const struct dep_cc_chain *chain, const struct check_stack *s);
 /** check_failed() - count a mismatch and report it; @decoded: NULL: none */
 void check_failed(struct check *c, const char *why, const struct dep_cc_chain *decoded,
 		  const struct check_stack *s);

@@ -91,6 +91,13 @@ static int find_generations(struct check *c)
 	return 0;
 }
 
+u32 check_image(const struct check *c, u32 node)
+{
+	u32 generation = c->encoder.graph.node[node].generation;
+
+	return generation & GENERATED ? 0 : generation;
+}
+
 u32 check_generation(const struct check *c, u32 image, s64 fragment, u64 pc)
 {
 	if (image || !c->generation)
@@ -100,7 +107,7 @@ u32 check_generation(const struct check *c, u32 image, s64 fragment, u64 pc)
 	return fragment < 0 ? 0 : c->generation[fragment];
 }
 
-/* ---- code that is gone ---- */
+/* ---- files that are unmapped ---- */
 
 static int by_end(const void *pa, const void *pb, void *arg)
 {
@@ -128,13 +135,41 @@ static int find_unmapped(struct check *c)
 	return 0;
 }
 
+/* ---- calls that were made before ---- */
+
+int check_calls_make(struct check *c)
+{
+	c->call = aligned_alloc(64, CHECK_CALLS * sizeof(*c->call));
+	if (!c->call)
+		return -ENOMEM;
+	memset(c->call, 0, CHECK_CALLS * sizeof(*c->call));
+	return 0;
+}
+
+void check_calls_count(struct check *c)
+{
+	struct dep_cc_edge *edge = c->encoder.graph.edge;
+	u32 i;
+
+	for (i = 0; i < CHECK_CALLS; i++) {
+		if (!c->call[i].calls)
+			continue;
+		edge[c->call[i].edge].calls += c->call[i].calls;
+		c->call[i].calls = 0;
+	}
+}
+
 /* The next call of each function is looked up. */
-static void forget_calls(struct check *c)
+void check_calls_forget(struct check *c)
 {
 	c->epoch = (c->epoch + 1) % CHECK_EPOCHS;
-	if (!c->epoch)
-		memset(c->call, 0, sizeof(c->call));
+	if (c->epoch)
+		return;
+	check_calls_count(c);
+	memset(c->call, 0, CHECK_CALLS * sizeof(*c->call));
 }
+
+/* ---- code that is gone ---- */
 
 static void retire(struct check *c, u32 image)
 {
@@ -142,7 +177,7 @@ static void retire(struct check *c, u32 image)
 
 	for (node = c->newest[image]; node; node = c->older[node])
 		dep_cc_graph_retire(&c->encoder.graph, node);
-	forget_calls(c);
+	check_calls_forget(c);
 }
 
 /* Files of the process that were unmapped up to @now. */
@@ -168,8 +203,11 @@ void check_code_now(struct check *c)
 	if (c->segment == w->segment)
 		return;
 	c->segment = w->segment;
-	if (c->thread != w->thread)
+	if (c->thread != w->thread) {
 		c->next_unmapped = 0;
+		/* They have contexts of a process. */
+		check_calls_forget(c);
+	}
 	c->thread = w->thread;
 	if (w->segment)
 		retire_until(c, w->segment->start_ns);
@@ -183,7 +221,7 @@ static void replace(struct check *c, u32 node)
 
 	if (*now && *now != node) {
 		dep_cc_graph_retire(g, *now);
-		forget_calls(c);
+		check_calls_forget(c);
 	}
 	*now = node;
 }
@@ -234,8 +272,10 @@ u64 check_code_gone(const struct check *c)
 
 int check_code_make(struct check *c)
 {
-	int err = find_generations(c);
+	int err = check_calls_make(c);
 
+	if (!err)
+		err = find_generations(c);
 	return err ? err : find_unmapped(c);
 }
 
@@ -248,4 +288,5 @@ void check_code_free(struct check *c)
 	free(c->older);
 	free(c->unmapped);
 	free(c->retired);
+	free(c->call);
 }

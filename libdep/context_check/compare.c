@@ -25,7 +25,8 @@ static struct dep_call_frame *frames_of_chain(const struct dep_cc_graph *g,
 	return to;
 }
 
-static struct dep_call_frame *frames_of_stack(const struct check_stack *s)
+static struct dep_call_frame *frames_of_stack(const struct dep_cc_graph *g,
+					      const struct check_stack *s)
 {
 	struct dep_call_frame *to = calloc(s->n + 1, sizeof(*to));
 	const struct check_function *f;
@@ -34,7 +35,7 @@ static struct dep_call_frame *frames_of_stack(const struct check_stack *s)
 	for (i = 0; to && i < s->n; i++) {
 		f = s->function + s->n - 1 - i;
 		to[i] = (struct dep_call_frame){
-			.site = f->site, .pc = f->pc, .kind = kinds[f->kind],
+			.site = f->site, .pc = g->node[f->node].key, .kind = kinds[f->kind],
 		};
 	}
 	return to;
@@ -52,7 +53,7 @@ void check_failed(struct check *c, const char *why, const struct dep_cc_chain *d
 		return;
 	if (decoded)
 		is = frames_of_chain(&c->encoder.graph, decoded);
-	should = frames_of_stack(s);
+	should = frames_of_stack(&c->encoder.graph, s);
 	m.decoded.frame = is;
 	m.decoded.n = is ? decoded->n : 0;
 	m.stack.frame = should;
@@ -66,25 +67,22 @@ void check_failed(struct check *c, const char *why, const struct dep_cc_chain *d
 
 /* ---- decoded contexts ---- */
 
-const char *check_same_function(const struct dep_cc_graph *g, const struct dep_cc_frame *f,
-				const struct check_function *is)
+const char *check_same_function(const struct dep_cc_frame *f, const struct check_function *is)
 {
-	if (f->function >= g->nnodes || g->node[f->function].key != is->pc ||
-	    g->node[f->function].generation != is->generation)
+	if (f->function != is->node)
 		return "the decoded context has another function";
 	if (f->kind != is->kind)
 		return "the decoded context has another kind of call";
 	return f->site == is->site ? NULL : "the decoded context has another call site";
 }
 
-const char *check_same(const struct dep_cc_graph *g, const struct dep_cc_chain *chain,
-		       const struct check_stack *s)
+const char *check_same(const struct dep_cc_chain *chain, const struct check_stack *s)
 {
 	const char *why;
 	size_t i;
 
 	for (i = 0; i < chain->n && i < s->n; i++) {
-		why = check_same_function(g, chain->frame + i, s->function + s->n - 1 - i);
+		why = check_same_function(chain->frame + i, s->function + s->n - 1 - i);
 		if (why)
 			return why;
 	}
@@ -122,7 +120,7 @@ void check_context(struct check *c, struct check_stack *s)
 		c->out->compared += c->compared;
 		c->out->not_compared += !c->compared;
 		why = err ? "the context cannot be decoded" :
-			    check_same(&c->encoder.graph, &c->chain, s);
+			    check_same(&c->chain, s);
 		if (!why) {
 			check_keep(c, &r, &c->chain);
 			why = check_origin_same(c, s);
@@ -148,12 +146,13 @@ static bool is_frame(const struct check *c, const struct check_stack *s, size_t 
 		     const struct dep_activation *frame, u32 before)
 {
 	const struct dep_node *node = c->walk->tree.node;
+	const struct dep_cc_node *graph = c->encoder.graph.node;
 	size_t end = activation + 1 < s->nactivations ? s->activation[activation + 1].first : s->n;
 	const struct check_function *last = s->function + end - 1;
 	const struct check_function *first = s->function + s->activation[activation].first;
 	u32 at = frame->ctx;
 
-	if (node[at].pc != last->pc || node[at].image != last->image)
+	if (node[at].pc != graph[last->node].key || node[at].image != check_image(c, last->node))
 		return false;
 	/* The call of the next instruction has no context of its own. */
 	if (at == before)

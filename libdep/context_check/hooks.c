@@ -20,7 +20,7 @@ static int call(void *arg, const struct dep_branch_at *b)
 {
 	struct check *c = arg;
 	struct check_level *l = at_work(c);
-	struct check_function f = { .site = b->step->pc, .kind = DEP_CC_CALL };
+	struct check_entered f = { .site = b->step->pc, .kind = DEP_CC_CALL };
 	bool is_next = !b->to || b->to == b->step->next;
 	const struct check_function *top;
 
@@ -34,9 +34,9 @@ static int call(void *arg, const struct dep_branch_at *b)
 	if (is_next) {
 		/* A call of the next instruction: the function at work goes on. */
 		top = l->stack->function + l->stack->n - 1;
-		f.pc = top->pc;
-		f.image = top->image;
-		f.generation = top->generation;
+		f.pc = c->encoder.graph.node[top->node].key;
+		f.image = check_image(c, top->node);
+		f.generation = c->encoder.graph.node[top->node].generation;
 	}
 	return check_enter(c, l->stack, &f, is_next ? NULL : b);
 }
@@ -45,7 +45,7 @@ static int tail(void *arg, const struct dep_branch_at *b)
 {
 	struct check *c = arg;
 	struct check_level *l = at_work(c);
-	struct check_function f = {
+	struct check_entered f = {
 		.site = b->step->pc, .pc = b->to, .image = dep_image_of(c->walk, b->to_fragment),
 		.kind = DEP_CC_TAIL,
 	};
@@ -73,7 +73,7 @@ static int handler(void *arg, struct dep_strand *interrupted)
 	struct check *c = arg;
 	struct dep_strand *now = c->walk->at;
 	const struct dep_node *node = c->walk->tree.node + c->walk->ctx;
-	struct check_function f = {
+	struct check_entered f = {
 		.site = c->walk->signal_pc, .pc = node->pc, .image = node->image,
 		.kind = DEP_CC_HANDLER,
 	};
@@ -159,7 +159,7 @@ static void gone(void *arg, struct dep_strand *strand)
 }
 
 const struct dep_walk_hooks check_hooks = {
-	.call = call, .tail = tail, .returns = returns, .handler = handler,
+	.run = check_run, .call = call, .tail = tail, .returns = returns, .handler = handler,
 	.sigreturn = sigreturn, .forked = forked, .begins = begins, .unforked = unforked,
 	.changed = changed, .gone = gone,
 };

@@ -112,8 +112,7 @@ static const char *same(const struct check *c, const struct check_origin *o)
 		for (i = o->n; i-- > 0; at++) {
 			if (at == c->chain.n)
 				return "the decoded context of the creator has too few functions";
-			why = check_same_function(&c->encoder.graph, c->chain.frame + at,
-						  o->function + i);
+			why = check_same_function(c->chain.frame + at, o->function + i);
 			if (why)
 				return why;
 		}

@@ -4,17 +4,12 @@
 #include "libdep/format/file/error.h"
 #include "check.h"
 
-static u64 slot_of(size_t activation)
-{
-	return CHECK_SLOT - activation;
-}
-
 /* See dep_cc_slot_fn. */
 static u64 slot(void *arg, size_t n)
 {
 	const struct check_stack *s = arg;
 
-	return n < s->nactivations ? slot_of(s->nactivations - 1 - n) : 0;
+	return n < s->nactivations ? check_slot(s->nactivations - 1 - n) : 0;
 }
 
 static int fail(struct check *c, int err, const char *what)
@@ -47,20 +42,17 @@ static int push(struct check *c, struct check_stack *s, const struct check_funct
 
 	if (f->kind == DEP_CC_TAIL && cut_loop(c, s, f->node))
 		return 0;
-	if (c->functions >= 2 * c->walk->max_frames + 1024)
+	if (c->functions >= 2 * c->walk->max_frames + 1024 || s->n >= UINT32_MAX)
 		return fail(c, -E2BIG, "the functions at work do not fit the memory allowed");
+	/* There is room for as many activations: hot.c asks for functions only. */
 	if (dep_cc_room_for(&s->function, s->n, &s->room, sizeof(*f)) ||
-	    dep_cc_room_for(&s->activation, s->nactivations, &s->activations_room,
-			    sizeof(*s->activation)))
+	    dep_cc_room_for(&s->activation, s->n, &s->activations_room, sizeof(*s->activation)))
 		return fail(c, -ENOMEM, "contexts");
 	if (f->kind != DEP_CC_TAIL)
-		s->activation[s->nactivations++] = (struct check_activation){ s->n, edge };
+		s->activation[s->nactivations++] = (struct check_activation){ (u32)s->n, edge };
 	to = s->function + s->n++;
 	/* Not as a whole: see dep_walk.insns. */
 	to->site = f->site;
-	to->pc = f->pc;
-	to->image = f->image;
-	to->generation = f->generation;
 	to->node = f->node;
 	to->kind = f->kind;
 	c->functions++;
@@ -131,74 +123,79 @@ static int encode(struct check *c)
 		return fail(c, err, "contexts");
 	if (err)
 		return fail(c, err, "a context could not be translated to a new encoding");
+	check_calls_forget(c);
 	check_encoded(c);
 	return 0;
 }
 
-/* The place in the cache for a call from @caller; NULL: it has none.  Others can be there. */
-static struct check_call *place_of(struct check *c, const struct dep_branch_at *b, u32 caller)
+/* Remember the edge of a call from @caller.  Others can be in its place. */
+static void remember(struct check *c, struct check_call *k, const struct dep_branch_at *b,
+		     u32 caller, u32 edge)
 {
-	u32 h;
+	struct dep_cc_code code = dep_cc_code_of(&c->encoder.encoding, edge);
+	struct dep_cc_edge *e = c->encoder.graph.edge;
 
-	if (!b || b->to_fragment < 0)
-		return NULL;
-	h = b->step_number * 0x9e3779b1u ^ (u32)b->to_fragment * 0x85ebca6bu;
-	return c->call + ((h ^ h >> 15) + caller) % CHECK_CALLS;
+	e[k->edge].calls += k->calls;
+	e += edge;
+	*k = (struct check_call){
+		.step = b->step_number, .fragment = (u32)b->to_fragment, .caller = caller,
+		.add = code.add, .site = e->site, .edge = edge, .node = e->callee, .kind = e->kind,
+		.known = true, .encoded = code.how == DEP_CC_ENCODED, .saves = code.saves,
+	};
 }
 
-/* The node of @f; also its edge, if the call was made before. */
-static void find_node(struct check *c, struct check_function *f, const struct dep_branch_at *b,
-		      const struct check_call *known, struct dep_cc_call *call, u32 caller)
+static u32 find_node(struct check *c, const struct check_entered *f)
 {
-	u32 before;
+	u32 before = c->encoder.graph.nnodes;
+	u32 node = dep_cc_graph_node(&c->encoder.graph, f->pc, f->generation);
 
-	if (known && known->step == b->step_number && known->caller == caller &&
-	    known->fragment == (u32)b->to_fragment && known->known) {
-		call->known = known->known;
-		f->node = c->encoder.graph.edge[known->known - 1].callee;
-	} else {
-		before = c->encoder.graph.nnodes;
-		f->node = dep_cc_graph_node(&c->encoder.graph, f->pc, f->generation);
-		if (f->node != DEP_CC_NONE && check_code_called(c, f->node, f->node == before))
-			f->node = DEP_CC_NONE;
-	}
-	call->callee = f->node;
+	if (node != DEP_CC_NONE && check_code_called(c, node, node == before))
+		return DEP_CC_NONE;
+	return node;
 }
 
 /* The encoder's part of a call; 0, 1: a new encoding must be made, or an error. */
-static int encode_call(struct check *c, struct check_stack *s, struct check_function *f,
-		       const struct dep_branch_at *b, u32 *edge)
+static int encode_call(struct check *c, struct check_stack *s, const struct check_entered *f,
+		       const struct dep_branch_at *b, u32 *node, u32 *edge)
 {
 	size_t n = f->kind == DEP_CC_TAIL ? s->nactivations - 1 : s->nactivations;
-	struct dep_cc_call call = { .site = f->site, .rsp = slot_of(n), .kind = f->kind };
-	u32 caller = s->encoded.state.function + c->epoch * DEP_CC_MAX;
-	struct check_call *known = place_of(c, b, caller);
+	struct dep_cc_call call = { .site = f->site, .rsp = check_slot(n), .kind = f->kind };
+	u32 from = s->encoded.state.function, caller = check_caller(c, from);
+	struct check_call *k = NULL;
 	int ret;
 
 	*edge = DEP_CC_NONE;
-	find_node(c, f, b, known, &call, caller);
-	if (f->node == DEP_CC_NONE)
+	if (b && b->to_fragment >= 0)
+		k = check_call_at(c, b->step_number, (u32)b->to_fragment, caller);
+	if (k && check_is_call(k, b->step_number, (u32)b->to_fragment, caller)) {
+		call.known = 1 + k->edge;
+		call.callee = k->node;
+	} else {
+		call.callee = find_node(c, f);
+	}
+	*node = call.callee;
+	if (*node == DEP_CC_NONE)
 		return -E2BIG;
 	if (f->kind == DEP_CC_HANDLER)
-		return dep_cc_state_handler(&s->encoded.state, f->site, f->node);
+		return dep_cc_state_handler(&s->encoded.state, f->site, *node);
 	ret = dep_cc_encoder_call(&c->encoder, &s->encoded, &call, edge);
 	/* The epoch can have changed when the function was looked up. */
-	caller = caller % DEP_CC_MAX + c->epoch * DEP_CC_MAX;
-	if (known && ret >= 0 && !call.known && *edge != DEP_CC_NONE)
-		*known = (struct check_call){
-			.step = b->step_number, .fragment = (u32)b->to_fragment, .caller = caller,
-			.known = 1 + *edge,
-		};
+	if (k && ret >= 0 && !call.known && *edge != DEP_CC_NONE) {
+		caller = check_caller(c, from);
+		remember(c, check_call_at(c, b->step_number, (u32)b->to_fragment, caller), b,
+			 caller, *edge);
+	}
 	return ret;
 }
 
-int check_enter(struct check *c, struct check_stack *s, struct check_function *f,
+int check_enter(struct check *c, struct check_stack *s, const struct check_entered *f,
 		const struct dep_branch_at *b)
 {
-	int ret;
+	struct check_function to = { .site = f->site, .kind = f->kind };
 	u32 edge;
+	int ret;
 
-	ret = encode_call(c, s, f, b, &edge);
+	ret = encode_call(c, s, f, b, &to.node, &edge);
 	if (ret == -ENOMEM || ret == -E2BIG)
 		return fail(c, ret, "the functions or contexts do not fit the memory allowed");
 	if (ret < 0) {
@@ -207,7 +204,7 @@ int check_enter(struct check *c, struct check_stack *s, struct check_function *f
 		return 0;
 	}
 	c->out->calls++;
-	if (push(c, s, f, edge) || (ret == 1 && encode(c)))
+	if (push(c, s, &to, edge) || (ret == 1 && encode(c)))
 		return c->err;
 	if (check_is_due(c)) {
 		check_next(c, s);
@@ -224,9 +221,9 @@ void check_leave(struct check *c, struct check_stack *s, size_t n, u32 handlers,
 
 	check_cut(c, s, n);
 	if (returns)
-		err = dep_cc_state_return(st, &c->encoder.graph, edge, slot_of(n));
+		err = dep_cc_state_return(st, &c->encoder.graph, edge, check_slot(n));
 	else
-		err = dep_cc_state_unwind(st, s->function[s->n - 1].node, slot_of(n - 1),
+		err = dep_cc_state_unwind(st, s->function[s->n - 1].node, check_slot(n - 1),
 					  handlers);
 	if (!err && st->function == s->function[s->n - 1].node)
 		return;
@@ -245,7 +242,7 @@ static int adopt_frame(struct check *c, struct check_stack *s, const struct dep_
 {
 	const struct dep_node *node = c->walk->tree.node;
 	u32 tail[TAILS_MAX] = { 0 }, n = 0, at = f->ctx;
-	struct check_function to = { .kind = first ? DEP_CC_START : DEP_CC_CALL };
+	struct check_entered to = { .kind = first ? DEP_CC_START : DEP_CC_CALL };
 
 	while ((first || at != before) && node[at].kind == DEP_CONTEXT_TAIL && n < TAILS_MAX) {
 		tail[n++] = at;
@@ -257,7 +254,7 @@ static int adopt_frame(struct check *c, struct check_stack *s, const struct dep_
 	to.site = !first && (f->ctx == before || !node[at].site) ? f->ret : node[at].site;
 	while (!check_enter(c, s, &to, NULL) && n) {
 		n--;
-		to = (struct check_function){
+		to = (struct check_entered){
 			.site = node[tail[n]].site, .pc = node[tail[n]].pc,
 			.image = node[tail[n]].image, .kind = DEP_CC_TAIL,
 		};

@@ -78,7 +78,6 @@ void dep_moves_make_hot(struct dep_moves *m)
 enum mode {
 	ALONE,
 	FOLLOWED,	/* a follower sees each exit */
-	HOOKED,		/* hooks see each branch */
 };
 
 /*
@@ -271,24 +270,6 @@ static ALWAYS_INLINE bool follow_tail(struct hot *h, u32 ctx)
 	return true;
 }
 
-/* ---- hooks ---- */
-
-/* A call or tail call, which is common.  Return: false after an error; the next hook returns it. */
-static ALWAYS_INLINE bool hook(struct dep_walk *w, const struct hot *h,
-			       const struct dep_exit_hot *x, const struct dep_exit_hot *to,
-			       int (*call)(void *arg, const struct dep_branch_at *b))
-{
-	const struct dep_branch_at b = {
-		.step = w->code->step + x->step,
-		.move = &w->moves->exit[x - w->moves->hot].move,
-		.step_number = x->step, .fragment = x->fragment,
-		.to = to->start, .to_fragment = to->fragment,
-	};
-
-	write_back(w, h);
-	return !call(w->hooks_arg, &b);
-}
-
 /* ---- branches ---- */
 
 /* The context of a transition that was made before; 0: it is not known. */
@@ -326,8 +307,6 @@ static ALWAYS_INLINE bool call(struct dep_walk *w, struct hot *h, const struct d
 		stretch = begins(h, ctx);
 	if (!now->ready || (mode == FOLLOWED && !stretch))
 		return false;
-	if (mode == HOOKED && !hook(w, h, x, to, w->hooks->call))
-		return false;
 	if (mode == FOLLOWED)
 		follow_call(h, ctx, stretch);
 	count(w, h);
@@ -359,10 +338,6 @@ static ALWAYS_INLINE bool go_back(struct dep_walk *w, struct hot *h, const struc
 			return false;
 		follow_return(h);
 	}
-	if (mode == HOOKED) {
-		write_back(w, h);
-		w->hooks->returns(w->hooks_arg);
-	}
 	count(w, h);
 	h->now = now;
 	h->rsp += x->step;
@@ -387,10 +362,8 @@ static ALWAYS_INLINE bool jump(struct dep_walk *w, struct hot *h, const struct d
 		return false;
 	now = w->tree.now + ctx;
 	if (now == h->now)
-		return mode != HOOKED;
+		return true;
 	if (!now->ready || (mode == FOLLOWED && !follow_tail(h, ctx)))
-		return false;
-	if (mode == HOOKED && !hook(w, h, x, to, w->hooks->tail))
 		return false;
 	count(w, h);
 	now->calls++;
@@ -446,11 +419,6 @@ static size_t run_alone(struct dep_walk *w, const u32 *exit, size_t i, size_t n)
 	return run(w, exit, i, n, ALONE);
 }
 
-static size_t run_hooked(struct dep_walk *w, const u32 *exit, size_t i, size_t n)
-{
-	return run(w, exit, i, n, HOOKED);
-}
-
 /* The same with a follower, which has to see each exit before its branch. */
 static size_t run_followed(struct dep_walk *w, const u32 *exit, size_t i, size_t n)
 {
@@ -486,5 +454,5 @@ size_t dep_hot_run(struct dep_walk *w, const u32 *exit, size_t i, size_t n)
 {
 	if (w->follower)
 		return run_followed(w, exit, i, n);
-	return w->hooks ? run_hooked(w, exit, i, n) : run_alone(w, exit, i, n);
+	return w->hooks ? w->hooks->run(w->hooks_arg, exit, i, n) : run_alone(w, exit, i, n);
 }

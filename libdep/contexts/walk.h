@@ -128,6 +128,7 @@ struct dep_branch_at;
 
 /**
  * struct dep_walk_hooks - called when stacks change
+ * @run: the hot loop, as dep_hot_run(): it changes the stack by common calls and returns
  * @call: before a frame is pushed to the stack at work; 0 or an error, which ends the walk and is
  *	returned by the next call, too
  * @tail: before a tail call changes the last frame's context; 0 or an error
@@ -145,6 +146,7 @@ struct dep_branch_at;
  * way, and a new stack begins with the frames that it has when its first hook is called.
  */
 struct dep_walk_hooks {
+	size_t (*run)(void *arg, const u32 *exit, size_t i, size_t n);
 	int (*call)(void *arg, const struct dep_branch_at *b);
 	int (*tail)(void *arg, const struct dep_branch_at *b);
 	void (*returns)(void *arg);

@@ -27,6 +27,7 @@ static int set_up(void **state)
 	assert_non_null(c);
 	assert_non_null(w);
 	assert_int_equal(dep_cc_encoder_init(&c->encoder), 0);
+	assert_int_equal(check_calls_make(c), 0);
 	c->walk = w;
 	w->thread = &thread;
 	return 0;
