@@ -63,10 +63,12 @@ void dep_cc_encoder_end(struct dep_cc_stack *s)
 	dep_cc_state_free(&s->state);
 }
 
-static bool is_due(struct dep_cc_encoder *en, u32 edge)
+bool dep_cc_encoder_sample(struct dep_cc_encoder *en, u32 edge)
 {
 	struct dep_cc_since *since = &en->since;
 
+	if (en->counts.calls % en->sample)
+		return false;
 	if (edge != DEP_CC_NONE)
 		dep_cc_policy_sample(since, &en->graph, &en->encoding, edge);
 	since->calls = en->counts.calls - en->at.calls;
@@ -94,7 +96,7 @@ int dep_cc_encoder_call(struct dep_cc_encoder *en, struct dep_cc_stack *s,
 		err = dep_cc_state_call(st, &en->graph, *edge, c->rsp);
 	if (err)
 		return err;
-	return en->counts.calls % en->sample == 0 && is_due(en, *edge);
+	return dep_cc_encoder_sample(en, *edge);
 }
 
 int dep_cc_encoder_encode(struct dep_cc_encoder *en)

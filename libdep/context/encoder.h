@@ -82,6 +82,16 @@ int dep_cc_encoder_call(struct dep_cc_encoder *en, struct dep_cc_stack *s,
 			const struct dep_cc_call *c, u32 *edge);
 
 /**
+ * dep_cc_encoder_sample() - the call that was made last, if it is one in @sample
+ * @edge: of the call; DEP_CC_NONE: it has none
+ *
+ * dep_cc_encoder_call() does this, too.
+ *
+ * Return: true if a new encoding should be made.
+ */
+bool dep_cc_encoder_sample(struct dep_cc_encoder *en, u32 edge);
+
+/**
  * dep_cc_encoder_encode() - encode the graph anew and translate all states
  *
  * Return: 0; -ENOMEM from dep_cc_encode(), when nothing is changed; an error of

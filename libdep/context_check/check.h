@@ -96,7 +96,7 @@ struct check_kept {
 	bool used;
 };
 
-#define CHECK_CALLS	4096u	/* power of 2 */
+#define CHECK_CALLS	16384u	/* power of 2 */
 #define CHECK_ANY	UINT32_MAX
 #define CHECK_EPOCHS	64u
 
@@ -109,7 +109,7 @@ _Static_assert((u64)CHECK_EPOCHS * DEP_CC_MAX <= 1ull << 32, "check_call.caller"
  * @from, @to: contexts of the walk: in @from, the call leads to @to; CHECK_ANY: in all contexts;
  *	0: not known
  * @known: there is such a call
- * @encoded, @saves, @add: of the edge
+ * @how, @saves, @add: of the edge
  * @calls: that the edge has not got yet
  * @site, @node, @kind: as in struct check_function
  */
@@ -118,7 +118,8 @@ struct check_call {
 	u64 add, site, calls;
 	u32 to, edge, node;
 	u8 kind;
-	bool known, encoded, saves;
+	u8 how;			/* enum dep_cc_how */
+	bool known, saves;
 };
 
 /**
@@ -229,6 +230,8 @@ static inline struct check_level *check_level(struct check *c)
  */
 int check_enter(struct check *c, struct check_stack *s, const struct check_entered *f,
 		const struct dep_branch_at *b);
+/** check_encode() - make a new encoding; 0 or an error */
+int check_encode(struct check *c);
 /** check_leave() - activations from @n on have ended, the last one by a return if @returns */
 void check_leave(struct check *c, struct check_stack *s, size_t n, u32 handlers, bool returns);
 /** check_add_level() - the activations from the next one on belong to @strand; NULL: no memory */

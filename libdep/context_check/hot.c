@@ -9,6 +9,7 @@
  * Whatever else can happen goes through the hooks: a call that is not known, an edge that is not
  * encoded, a sample, a call that is checked, a mismatch.
  */
+#include "libdep/context/state_parts.h"
 #include "check.h"
 
 #define ALWAYS_INLINE	inline __attribute__((always_inline))
@@ -23,7 +24,7 @@
  * @saved: the next saved id, @saved_slot: of the last one; UINT64_MAX: there is none
  * @entry_slot: of the last entry that is no handler, or UINT64_MAX
  * @at: dep_cc_state.function
- * @left: calls until one is due for a check or a sample, of @allowed
+ * @left: calls up to the next sample, or that no check is due for, of @allowed
  */
 struct hot {
 	u64 rsp, sum;
@@ -49,25 +50,13 @@ static ALWAYS_INLINE void write_walk(struct dep_walk *w, const struct hot *h)
 	w->ctx = h->top->ctx;
 }
 
-static void write_back(struct check *c, struct hot *h)
+/* Count the calls since the last time.  The ccStack has not changed in between. */
+static void count_calls(struct check *c, struct hot *h)
 {
-	struct check_stack *s = h->stack;
-	struct dep_cc_state *st;
+	const struct dep_cc_state *st = &h->stack->encoded.state;
 	struct dep_cc_counts *counts = &c->encoder.counts;
 	u64 calls = h->allowed - h->left;
-	size_t n;
 
-	write_walk(c->walk, h);
-	if (!h->level)
-		return;
-	st = &s->encoded.state;
-	n = (size_t)(h->function - s->function);
-	c->functions += n - s->n;
-	s->n = n;
-	s->nactivations = (size_t)(h->activation - s->activation) + 1;
-	st->id = h->id;
-	st->function = h->at;
-	st->nsaved = (size_t)(h->saved - st->saved);
 	counts->calls += calls;
 	counts->saves += h->saves;
 	c->out->calls += calls;
@@ -79,10 +68,35 @@ static void write_back(struct check *c, struct hot *h)
 	h->saves = 0;
 }
 
-/* Number of calls up to the first one that has to go through the hook. */
+static void write_state(struct hot *h)
+{
+	struct dep_cc_state *st = &h->stack->encoded.state;
+
+	st->id = h->id;
+	st->function = h->at;
+	st->nsaved = (size_t)(h->saved - st->saved);
+}
+
+static void write_back(struct check *c, struct hot *h)
+{
+	struct check_stack *s = h->stack;
+	size_t n;
+
+	write_walk(c->walk, h);
+	if (!h->level)
+		return;
+	count_calls(c, h);
+	write_state(h);
+	n = (size_t)(h->function - s->function);
+	c->functions += n - s->n;
+	s->n = n;
+	s->nactivations = (size_t)(h->activation - s->activation) + 1;
+}
+
+/* Number of calls up to the next sample, or to one that is checked and has to go by the hook. */
 static u64 calls_left(const struct check *c)
 {
-	u64 sample = c->encoder.sample - 1 - c->encoder.counts.calls % c->encoder.sample;
+	u64 sample = c->encoder.sample - c->encoder.counts.calls % c->encoder.sample;
 	u64 check = c->next > c->out->calls ? c->next - 1 - c->out->calls : 0;
 
 	/* At the first call in a segment, functions whose code is gone are retired. */
@@ -209,31 +223,64 @@ static ALWAYS_INLINE void push_function(struct hot *h, const struct check_call *
 	f->kind = k->kind;
 }
 
+/* A call that is not encoded.  Return: false if it has to go through the hook. */
+static __attribute__((noinline)) bool push_entry(struct check *c, struct hot *h,
+						 const struct check_call *k)
+{
+	struct dep_cc_state *st = &h->stack->encoded.state;
+
+	count_calls(c, h);
+	write_state(h);
+	if (dep_cc_state_push(st, k->site, k->node, k->kind, h->slot - 1))
+		return false;
+	dep_cc_state_count(st, true, k->how);
+	c->out->calls++;
+	h->allowed--;
+	h->left--;
+	h->entry_slot = h->slot - 1;
+	h->id = st->id;
+	h->at = st->function;
+	return true;
+}
+
 /* The encoder's part of a call.  Return: false if it has to go through the hook. */
 static ALWAYS_INLINE bool encode_call(struct check *c, struct hot *h, struct check_call *k)
 {
-	if (!k->encoded || !h->left || h->function >= h->function_end)
+	if (!h->left || h->function >= h->function_end)
 		return false;
-	if (k->saves) {
-		if (h->saved >= h->saved_end)
+	if (k->how != DEP_CC_ENCODED) {
+		if (!push_entry(c, h, k))
 			return false;
-		h->saved->rsp = h->saved_slot = h->slot - 1;
-		h->saved->id = h->id;
-		h->saved->function = h->at;
-		h->saved++;
-		h->saves++;
+	} else {
+		if (k->saves) {
+			if (h->saved >= h->saved_end)
+				return false;
+			h->saved->rsp = h->saved_slot = h->slot - 1;
+			h->saved->id = h->id;
+			h->saved->function = h->at;
+			h->saved++;
+			h->saves++;
+		}
+		h->left--;
+		h->id += k->add;
+		h->at = k->node;
 	}
-	h->left--;
 	h->slot--;
-	h->id += k->add;
-	h->at = k->node;
 	k->calls++;
 	h->activation++;
 	h->activation->first = (u32)(h->function - h->stack->function);
 	h->activation->edge = k->edge;
 	push_function(h, k);
-	(void)c;
 	return true;
+}
+
+/* Behind a call when no more can be made: it is a sample, or the next one goes by the hook. */
+static __attribute__((noinline)) void sample(struct check *c, struct hot *h, u32 edge)
+{
+	write_back(c, h);
+	if (dep_cc_encoder_sample(&c->encoder, edge))
+		check_encode(c);
+	load(c, h);
 }
 
 static ALWAYS_INLINE bool call(struct check *c, struct hot *h, const struct dep_exit_hot *x,
@@ -263,6 +310,8 @@ static ALWAYS_INLINE bool call(struct check *c, struct hot *h, const struct dep_
 	h->top->seg = 0;
 	if (by_hook)
 		load(c, h);
+	else if (!h->left)
+		sample(c, h, k->edge);
 	return true;
 }
 
@@ -272,7 +321,7 @@ static ALWAYS_INLINE bool encode_tail(struct hot *h, struct check_call *k)
 {
 	struct check_function *f;
 
-	if (!k->encoded || !h->left || h->function >= h->function_end)
+	if (k->how != DEP_CC_ENCODED || !h->left || h->function >= h->function_end)
 		return false;
 	/* A loop is cut by the hook. */
 	for (f = h->stack->function + h->activation->first; f < h->function; f++)
@@ -309,39 +358,65 @@ static ALWAYS_INLINE bool jump(struct check *c, struct hot *h, const struct dep_
 	h->top->ctx = ctx;
 	if (by_hook)
 		load(c, h);
+	else if (!h->left)
+		sample(c, h, k->edge);
 	return true;
 }
 
 /* ---- returns ---- */
 
-/* The encoder's part of a return.  Return: false if it has to go through the hook. */
-static ALWAYS_INLINE bool encode_return(const struct check *c, struct hot *h)
+/* Undo a call that was not encoded.  Return: false if the return has to go through the hook. */
+static __attribute__((noinline)) bool pop_entry(struct check *c, struct hot *h, u32 function)
 {
-	const struct check_activation *a = h->activation;
-	u32 function = h->stack->function[a->first - 1].node;
-	const struct dep_cc_encoding *e = &c->encoder.encoding;
-	const struct dep_cc_code *code;
-	u64 base;
+	struct dep_cc_state *st = &h->stack->encoded.state;
+	const struct dep_cc_entry *e = st->entry + st->n - 1;
 
-	if (h->entry_slot <= h->slot || h->saved_slot < h->slot)
+	/* Tail calls have further entries with this slot. */
+	if (h->entry_slot != h->slot || h->saved_slot <= h->slot || e->kind == DEP_CC_TAIL ||
+	    e->caller != function)
 		return false;
-	if (h->saved_slot == h->slot) {
+	count_calls(c, h);
+	st->n--;
+	h->entry_slot = entry_slot(st);
+	h->id = e->id;
+	return true;
+}
+
+/* Undo an encoded call.  Return: the same. */
+static ALWAYS_INLINE bool undo_call(const struct check *c, struct hot *h, u32 function)
+{
+	const struct dep_cc_encoding *e = &c->encoder.encoding;
+	u64 max_id = e->dictionary->max_id, base = h->id > max_id ? max_id + 1 : 0;
+	u32 edge = h->activation->edge;
+	const struct dep_cc_code *code = e->code + edge;
+
+	if (edge >= e->nedges || code->how != DEP_CC_ENCODED || code->caller != function ||
+	    code->add > h->id - base)
+		return false;
+	h->id -= code->add;
+	return true;
+}
+
+/* The encoder's part of a return.  Return: the same. */
+static ALWAYS_INLINE bool encode_return(struct check *c, struct hot *h)
+{
+	u32 first = h->activation->first, function = h->stack->function[first - 1].node;
+
+	if (h->entry_slot <= h->slot) {
+		if (!pop_entry(c, h, function))
+			return false;
+	} else if (h->saved_slot == h->slot) {
 		if (h->saved[-1].function != function)
 			return false;
 		h->saved--;
 		h->id = h->saved->id;
 		h->saved_slot = saved_slot(h);
-	} else {
-		code = e->code + a->edge;
-		base = h->id > e->dictionary->max_id ? e->dictionary->max_id + 1 : 0;
-		if (a->edge >= e->nedges || code->how != DEP_CC_ENCODED ||
-		    code->caller != function || code->add > h->id - base)
-			return false;
-		h->id -= code->add;
+	} else if (h->saved_slot < h->slot || !undo_call(c, h, function)) {
+		return false;
 	}
 	h->at = function;
 	h->slot++;
-	h->function = h->stack->function + a->first;
+	h->function = h->stack->function + first;
 	h->activation--;
 	return true;
 }

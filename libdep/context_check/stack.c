@@ -115,7 +115,7 @@ void check_forget(struct check *c, struct check_stack *s)
 
 /* ---- calls and returns ---- */
 
-static int encode(struct check *c)
+int check_encode(struct check *c)
 {
 	int err = dep_cc_encoder_encode(&c->encoder);
 
@@ -140,7 +140,7 @@ static void remember(struct check *c, struct check_call *k, const struct dep_bra
 	*k = (struct check_call){
 		.step = b->step_number, .fragment = (u32)b->to_fragment, .caller = caller,
 		.add = code.add, .site = e->site, .edge = edge, .node = e->callee, .kind = e->kind,
-		.known = true, .encoded = code.how == DEP_CC_ENCODED, .saves = code.saves,
+		.how = code.how, .known = true, .saves = code.saves,
 	};
 }
 
@@ -204,7 +204,7 @@ int check_enter(struct check *c, struct check_stack *s, const struct check_enter
 		return 0;
 	}
 	c->out->calls++;
-	if (push(c, s, &to, edge) || (ret == 1 && encode(c)))
+	if (push(c, s, &to, edge) || (ret == 1 && check_encode(c)))
 		return c->err;
 	if (check_is_due(c)) {
 		check_next(c, s);
