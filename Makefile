@@ -186,7 +186,7 @@ UNIT := decode derive elf_symbols inject store writer resume retention write_que
 	filtered_program jit branch_table delta verdict durable access account link budget \
 	descriptor attach_facts fold fold_random follow intervals sequences entries contexts \
 	context_intervals context_graph context_state context_stacks context_forged \
-	context_random context_check context_code callers page kept kept_contexts \
+	context_random context_check context_code context_loop callers page kept kept_contexts \
 	kept_contexts_forged trigger_queue export_samples index paths paths_chords paths_predict \
 	paths_random paths_large path_profile path_walks path_sequences path_flow sequitur hot \
 	hot_forged overlap
@@ -282,6 +282,11 @@ $(B)/tests/test_context_forged: $(call context_test,forged)
 $(B)/tests/test_context_random: $(call context_test,random)
 $(B)/tests/test_context_check: $(call unit_obj,test_context_check) $(B)/libdep.a
 $(B)/tests/test_context_code: $(call unit_obj,test_context_code) $(B)/libdep.a
+$(B)/tests/test_context_loop: $(call unit_obj,test_context_loop fold_store stream stream_frag) \
+			    $(B)/libdep.a
+# The test lets each allocation fail.
+$(B)/tests/test_context_loop: private LIBS += -Wl,--wrap=malloc -Wl,--wrap=calloc \
+	-Wl,--wrap=realloc -Wl,--wrap=reallocarray -Wl,--wrap=aligned_alloc -Wl,--wrap=free
 $(B)/tests/test_sequitur: $(call unit_obj,test_sequitur grammar_check grammar_read) $(B)/libdep.a
 $(B)/tests/test_hot: $(call unit_obj,test_hot grammar_check) $(B)/libdep.a
 $(B)/tests/test_hot_forged: $(call unit_obj,test_hot_forged grammar_check) $(B)/libdep.a

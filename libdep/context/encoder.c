@@ -88,6 +88,9 @@ int dep_cc_encoder_call(struct dep_cc_encoder *en, struct dep_cc_stack *s,
 	*edge = c->known - 1;
 	if (!c->known)
 		*edge = dep_cc_graph_edge(&en->graph, st->function, c->site, c->callee, c->kind);
+	if (*edge == DEP_CC_NONE && en->graph.nedges < en->graph.max &&
+	    (st->function == DEP_CC_ROOT) == (c->kind == DEP_CC_START))
+		return -ENOMEM;
 	if (*edge == DEP_CC_NONE)
 		err = dep_cc_state_enter(st, c->site, c->callee, c->kind, c->rsp);
 	else if (c->kind == DEP_CC_TAIL)

@@ -175,7 +175,7 @@ static int encode_call(struct check *c, struct check_stack *s, const struct chec
 	}
 	*node = call.callee;
 	if (*node == DEP_CC_NONE)
-		return -E2BIG;
+		return c->encoder.graph.nnodes < c->encoder.graph.max ? -ENOMEM : -E2BIG;
 	if (f->kind == DEP_CC_HANDLER)
 		return dep_cc_state_handler(&s->encoded.state, f->site, *node);
 	ret = dep_cc_encoder_call(&c->encoder, &s->encoded, &call, edge);
@@ -196,7 +196,9 @@ int check_enter(struct check *c, struct check_stack *s, const struct check_enter
 	int ret;
 
 	ret = encode_call(c, s, f, b, &to.node, &edge);
-	if (ret == -ENOMEM || ret == -E2BIG)
+	if (ret == -ENOMEM)
+		return fail(c, ret, "contexts");
+	if (ret == -E2BIG)
 		return fail(c, ret, "the functions or contexts do not fit the memory allowed");
 	if (ret < 0) {
 		check_failed(c, "the encoder refused a call", NULL, s);
