@@ -5,8 +5,8 @@
  * The stack pointer is known, a call pushes below the last frame, a return goes back to that, and
  * the transition to the other context was made before.  What is needed stays in registers.
  *
- * There are three loops: alone, with a follower that sees each exit (follow.h), and with hooks that
- * see each branch (walk.h).
+ * There are two loops: alone, and with a follower that sees each exit (follow.h).  The owner of
+ * hooks has a loop of its own (dep_walk_hooks.run).
  */
 #include "walk.h"
 

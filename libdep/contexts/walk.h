@@ -128,7 +128,8 @@ struct dep_branch_at;
 
 /**
  * struct dep_walk_hooks - called when stacks change
- * @run: the hot loop, as dep_hot_run(): it changes the stack by common calls and returns
+ * @run: in place of dep_hot_run(), the loop over common exits; it does what the other hooks would
+ *	do at calls, tail calls and returns, and counts nothing in contexts
  * @call: before a frame is pushed to the stack at work; 0 or an error, which ends the walk and is
  *	returned by the next call, too
  * @tail: before a tail call changes the last frame's context; 0 or an error
