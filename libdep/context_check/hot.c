@@ -24,7 +24,7 @@
  * @saved: the next saved id, @saved_slot: of the last one; UINT64_MAX: there is none
  * @entry_slot: of the last entry that is no handler, or UINT64_MAX
  * @at: dep_cc_state.function
- * @left: calls up to the next sample, or that no check is due for, of @allowed
+ * @left: calls up to the next sample, or that are not checked, of @allowed
  */
 struct hot {
 	u64 rsp, sum;
