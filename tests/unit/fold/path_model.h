@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Paths counted naively: each activation's blocks are listed, and the list is cut at back edges.  Of
- * each path, the text of those in front of it is part of its own.
+ * Paths counted naively: each activation's blocks are listed, and the list is cut at back edges.
+ * With several iterations, the text of a path begins with those of the paths in front of it.
  */
 #ifndef TESTS_UNIT_FOLD_PATH_MODEL_H
 #define TESTS_UNIT_FOLD_PATH_MODEL_H

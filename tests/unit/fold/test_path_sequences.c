@@ -13,8 +13,8 @@ extern u64 dep_path_hash_bits;
 #define TEXT	256
 
 enum {
-	CALL_T, CALL_U, CALL_U_2, CALL_P, CALL_P_2, CALL_W, CALL_W_2, T, T_2, T_3, U, U_2, U_3, P, P_X, P_Y, P_Z,
-	P_END, W, W_2, W_3, W_4, FRAGMENTS
+	CALL_T, CALL_U, CALL_U_2, CALL_P, CALL_P_2, CALL_W, CALL_W_2, T, T_2, T_3, U, U_2, U_3,
+	P, P_X, P_Y, P_Z, P_END, W, W_2, W_3, W_4, FRAGMENTS
 };
 
 #define CALL_T_PC	0x1000ull

@@ -20,7 +20,7 @@ static void put_block(FILE *f, const struct dep_path_row *r, const struct dep_pa
 		fprintf(f, "#%u", block->version);
 }
 
-/* Path @number in front of row @row, or that of the row if NULL.  Return: false if out of memory. */
+/* Path @number in front of row @row; NULL: that of the row.  Return: false if out of memory. */
 static bool put_path(FILE *f, const struct dep_path_profile *p, size_t row,
 		     const uint64_t *number, size_t most, bool relative)
 {
