@@ -282,4 +282,52 @@ for k in 1 4; do
 			fail "limit of $kib KiB, $k iterations: $(tail -n 1 result)"
 	done
 done
+
+# ---- two files at one address, one after the other ----
+cat >unloaded.c <<'END'
+#include <dlfcn.h>
+#include <stddef.h>
+
+static void nothing(void) { }
+
+static void *load(const char *path)
+{
+	void *lib = dlopen(path, RTLD_NOW);
+	void (*f)(void (*)(void)) = lib ? (void (*)(void (*)(void)))dlsym(lib, "f") : NULL;
+
+	if (f)
+		f(nothing);
+	if (lib)
+		dlclose(lib);
+	return (void *)f;
+}
+
+int main(void)
+{
+	void *a, *b;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		a = load("./a.so");
+		b = load("./b.so");
+		if (!a || a != b)
+			return 1;
+	}
+	return 0;
+}
+END
+echo 'void f(void (*h)(void)) { h(); }' >a.c
+echo 'void f(void (*h)(void)) { h(); h(); }' >b.c
+if cc -O1 -shared -fPIC -o a.so a.c && cc -O1 -shared -fPIC -o b.so b.c &&
+   cc -o unloaded unloaded.c -ldl; then
+	recorded unloaded.dep -- ./unloaded
+	"$DEPCTL" query paths --function=f --min=0 --json unloaded.dep >json 2>why
+	# f() has a block for each call, and the last one.
+	is "functions of two files at one address" "$(python3 -c 'import json
+rows = [r for r in map(json.loads, open("json")) if "at" in r]
+print(sorted((r["at"]["module"][-4:], r["executions"], r["blocks"]) for r in rows))')" \
+		"[('a.so', 3, 2), ('b.so', 3, 3)]"
+else
+	fail "libraries at one address"
+fi
 finish

@@ -94,8 +94,8 @@ struct dep_path_function {
 /**
  * struct dep_path_profile - the paths of a recording, or of a part of it
  *
- * Rows are sorted by process, @pc, kind, number, block, and the numbers of the paths in front, the
- * nearest one first.
+ * Rows are sorted by process, @pc, image, kind, number, block, and the numbers of the paths in
+ * front, the nearest one first.
  *
  * @insns: executed in all rows
  * @not_counted: paths that did not fit in the memory allowed, or whose function has more than 2^20

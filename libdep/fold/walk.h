@@ -67,7 +67,7 @@ struct dep_cursor {
 
 /** dep_walk_payload() - words of the payload of event @id at @c; 0: unknown, or it does not fit */
 u32 dep_walk_payload(const struct dep_cursor *c, u32 id);
-/** dep_walk_goes_on() - where the thread goes on behind exit @number, if the stream goes on at @c */
+/** dep_walk_goes_on() - where the thread goes on behind exit @number, with the stream at @c */
 u64 dep_walk_goes_on(const struct dep_walk *w, u32 number, const struct dep_cursor *c);
 /** dep_walk_damaged() - fail because of the column, not because of a fold */
 int dep_walk_damaged(struct dep_walk *w, const char *why, u32 id);

@@ -18,7 +18,7 @@ static s64 find_function(struct dep_path_pass *p, const struct dep_walk *w, u32 
 {
 	const struct dep_node *node = w->tree.node + context;
 	const struct dep_row_key key = {
-		.a = node->pc, .b = w->thread->process, .c = node->image,
+		.a = node->pc, .b = w->thread->process, .c = p->file[node->image],
 	};
 	struct dep_path_fn *f;
 	bool added;
@@ -37,7 +37,7 @@ static s64 find_function(struct dep_path_pass *p, const struct dep_walk *w, u32 
 	f = dep_path_fn_at(p, (u32)i);
 	f->pc = node->pc;
 	f->process = w->thread->process;
-	f->image = node->image;
+	f->image = p->file[node->image];
 	f->first_node = f->first_transition = DEP_PATH_NO;
 	f->begin = (u32)begin;
 	return i;

@@ -123,6 +123,7 @@ void dep_path_pass_free(struct dep_path_pass *p)
 		free(list[i]->row);
 	for (i = 0; i < sizeof(map) / sizeof(*map); i++)
 		dep_row_free(map[i]);
+	free(p->file);
 	free(p->run_of_step);
 	free(p->code_of_step);
 	free(p->follower.begin);

@@ -159,8 +159,10 @@ struct dep_path_pass {
 	struct dep_follower follower;
 	struct dep_path_recent *recent;	/* DEP_PATH_RECENT; a hash table without chains */
 
+	u32 *file;		/* by image: the first one of the same file at this address */
 	u32 *run_of_step;	/* 1 + index, by index of the step; 0: not known yet */
-	u32 *code_of_step;	/* bytes of a fragment's code up to the end of the step; 0: the same */
+	/* bytes of a fragment's code up to the end of the step; 0: not known yet */
+	u32 *code_of_step;
 
 	struct dep_path_list run, node, transition, function, counter, window, chain, middle;
 	struct dep_path_list hot, stretch, passed, later;	/* @hot and @stretch: by number */
@@ -239,6 +241,11 @@ s64 dep_path_index(struct dep_path_pass *p, struct dep_row_map *map,
 		   const struct dep_row_key *key, struct dep_path_list *list, size_t row_bytes,
 		   bool *added);
 void dep_path_pass_free(struct dep_path_pass *p);
+
+/* ---- files.c ---- */
+
+/** dep_path_files() - make @p->file; 0 or an error */
+int dep_path_files(struct dep_path_pass *p);
 
 /* ---- runs.c ---- */
 

@@ -52,7 +52,10 @@ static int run(struct dep_path_pass *p, const struct dep_path_profile_options *o
 	if (p->iterations > 1 && getrandom(&p->seed, sizeof(p->seed), 0) != sizeof(p->seed))
 		p->seed = 0;
 	p->limit = memory - memory / STACKS_PART;
-	err = dep_path_charge(p, steps * (sizeof(*p->run_of_step) + sizeof(*p->code_of_step)));
+	err = dep_path_files(p);
+	if (!err)
+		err = dep_path_charge(p, steps * (sizeof(*p->run_of_step) +
+						  sizeof(*p->code_of_step)));
 	if (err)
 		return err;
 	p->run_of_step = calloc(steps, sizeof(*p->run_of_step));

@@ -88,6 +88,8 @@ static int compare_rows(const void *pa, const void *pb, void *arg)
 		return a->process < b->process ? -1 : 1;
 	if (a->pc != b->pc)
 		return a->pc < b->pc ? -1 : 1;
+	if (a->image != b->image)
+		return a->image < b->image ? -1 : 1;
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
 	if (a->number != b->number)
