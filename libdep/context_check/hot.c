@@ -469,16 +469,11 @@ static ALWAYS_INLINE bool branch(struct check *c, struct hot *h, const struct de
 static bool begin(struct check *c, struct hot *h)
 {
 	struct dep_walk *w = c->walk;
-	size_t room = w->at->room - w->at->n;
 
-	if (w->max_frames < w->nframes_all)
-		room = 0;
-	else if (w->max_frames - w->nframes_all < room)
-		room = w->max_frames - w->nframes_all;
 	h->rsp = w->rsp;
 	h->sum = 0;
 	h->top = dep_top(w);
-	h->end = h->top + room;
+	h->end = h->top + dep_strand_left(w);
 	load(c, h);
 	return w->state == DEP_KNOWN && !w->anew && w->ctx == h->top->ctx;
 }

@@ -127,17 +127,11 @@ static ALWAYS_INLINE void count(struct dep_walk *w, struct hot *h)
 /* Return: false if only exits without branches are common now. */
 static ALWAYS_INLINE bool begin(struct dep_walk *w, struct hot *h)
 {
-	size_t room = w->at->room - w->at->n;
-
-	if (w->max_frames < w->nframes_all)
-		room = 0;
-	else if (w->max_frames - w->nframes_all < room)
-		room = w->max_frames - w->nframes_all;
 	h->rsp = w->rsp;
 	h->sum = 0;
 	h->now = w->tree.now + w->ctx;
 	h->top = dep_top(w);
-	h->end = h->top + room;
+	h->end = h->top + dep_strand_left(w);
 	if (w->state != DEP_KNOWN || w->anew || w->watch || !h->now->ready)
 		return false;
 	h->now->insns += w->insns;

@@ -353,6 +353,15 @@ u32 dep_context_new(struct dep_walk *w, u32 parent, u8 kind, u64 site, s64 site_
 
 /** dep_strand_begin() - begin a stack with a function entered at @rsp; 0 or -ENOMEM */
 int dep_strand_begin(struct dep_walk *w, u64 rsp, u32 ctx);
+/** dep_strand_left() - how many frames the stack at work has room for, within the limit of all */
+static inline size_t dep_strand_left(const struct dep_walk *w)
+{
+	size_t room = w->at->room - w->at->n;
+	size_t all = w->max_frames < w->nframes_all ? 0 : w->max_frames - w->nframes_all;
+
+	return room < all ? room : all;
+}
+
 /** dep_strand_room() - make room for a frame in the stack at work; 0 or -ENOMEM */
 int dep_strand_room(struct dep_walk *w);
 
