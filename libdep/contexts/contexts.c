@@ -178,7 +178,7 @@ int dep_contexts_make_kept(struct dep_store *store, const struct dep_fragments *
 {
 	const struct dep_contexts_options *o = options ? options : &defaults;
 	struct dep_kept_key key;
-	bool keep = !o->memory && !o->per_ns && dep_kept_key(&key, store, code, &o->fold);
+	bool keep = !o->per_ns && dep_kept_key(&key, store, code, &o->fold);
 	struct dep_walk *w;
 	int err;
 

@@ -37,8 +37,8 @@ _depctl_profile_options()
 	case $1 in
 	methods) echo --inclusive --per= ;;
 	calls | pairs | blocks) echo --per= ;;
-	contexts) echo --min= --per= --table= ;;
-	paths) echo --min= --iterations= --table= --against= ;;
+	contexts) echo --min= --per= --table= --memory= ;;
+	paths) echo --min= --iterations= --table= --against= --memory= ;;
 	edges) echo --annotate= --per= ;;
 	coverage) echo --all --files --per= ;;
 	streams)
@@ -237,8 +237,8 @@ _depctl()
 			options=$(_depctl_profile_options "${COMP_WORDS[2]}")
 		fi
 		;;
-	report) options="--process= --thread= --from= --to= --paths --top= --html= --no-source --json
-			--jobs= --help" ;;
+	report) options="--process= --thread= --from= --to= --paths --memory= --top= --html=
+			--no-source --json --jobs= --help" ;;
 	export)
 		if [ "$COMP_CWORD" = 2 ] && [[ $cur != -* ]]; then
 			mapfile -t COMPREPLY < <(compgen -W "$(_depctl_formats)" -- "$cur")

@@ -89,13 +89,12 @@ static bool select_none(void *arg, const struct dep_segment *seg)
 	return false;
 }
 
-/* A part, or what had a limit of memory, is neither kept nor taken from what is kept. */
+/* A part is neither kept nor taken from what is kept. */
 static void parts_are_not_kept(void **state)
 {
 	const struct dep_contexts_options part[] = {
 		{ .fold.process = 1 }, { .fold.thread = 2 }, { .fold.from_ns = 1001 },
-		{ .fold.to_ns = 1001 }, { .fold.select = select_none }, { .memory = 1 << 20 },
-		{ .memory = 1 },
+		{ .fold.to_ns = 1001 }, { .fold.select = select_none },
 	};
 	struct dep_contexts *c;
 	struct contexts_store s;
@@ -116,6 +115,26 @@ static void parts_are_not_kept(void **state)
 		}
 	}
 	assert_true(contexts_store_is_marked(&s, true));
+	contexts_store_end(&s);
+}
+
+/* Contexts that fit are kept, whatever the limit is. */
+static void memory_is_limited(void **state)
+{
+	const struct dep_contexts_options o = { .memory = 1 << 20 };
+	struct dep_contexts *c;
+	struct contexts_store s;
+
+	(void)state;
+	contexts_store_begin(&s, 0);
+	c = contexts_store_make(&s, &o);
+	assert_int_equal(c->not_counted, 0);
+	assert_true(kept_is_there(&s.file));
+	dep_contexts_free(c);
+	contexts_store_mark(&s);
+	c = contexts_store_make(&s, &o);
+	assert_true(c->unknown_returns > 999);
+	dep_contexts_free(c);
 	contexts_store_end(&s);
 }
 
@@ -231,6 +250,7 @@ int main(void)
 		TEST(file_is_used),
 		TEST(many_times),
 		TEST(parts_are_not_kept),
+		TEST(memory_is_limited),
 		TEST(attach_is_not_kept),
 		TEST(losses_are_not_kept),
 		TEST(changed_stores),

@@ -129,8 +129,10 @@ void reasons_of_profile(struct reasons *r, struct dep_store *store, const struct
 	m.gaps = loss.gaps;
 	reasons_add(r, loss.segments, "segment cannot be read", "segments cannot be read");
 	reasons_add(r, c ? c->not_counted : 0,
-		    "call did not fit into memory: counts that include callees are not exact",
-		    "calls did not fit into memory: counts that include callees are not exact");
+		    "call did not fit into memory: counts that include callees are not exact "
+		    "(depctl query contexts --memory)",
+		    "calls did not fit into memory: counts that include callees are not exact "
+		    "(depctl query contexts --memory)");
 	reasons_add_missing(r, &m);
 }
 

@@ -6,6 +6,8 @@
 #include "tools/depctl/depctl.h"
 #include "profile.h"
 
+#define MEMORY_MIN	(1u << 20)	/* of --memory */
+
 enum { OPT_FROM = 720, OPT_TO, OPT_TOP };
 
 static const struct argp_option options[] = {
@@ -199,6 +201,10 @@ error_t profile_parse(int key, char *arg, struct argp_state *state)
 	case OPT_ITERATIONS:
 		o->iterations = (uint32_t)parse_number(state, "--iterations", arg, 1,
 						       DEP_PATH_ITERATIONS);
+		return 0;
+	case OPT_MEMORY:
+		if (!parse_size(arg, &o->memory) || o->memory < MEMORY_MIN)
+			argp_error(state, "--memory must be a size of at least 1M, not '%s'", arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (!o->path || !o->many)

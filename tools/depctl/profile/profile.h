@@ -38,6 +38,7 @@ struct profile_options {
 	const char *against;		/* paths: the store to compare with */
 	uint32_t iterations;		/* paths: of a sequence; 0: not given */
 	double min;			/* contexts: least share, from 0 to 1 */
+	uint64_t memory;		/* bytes for contexts, and for paths; 0: the defaults */
 	const char *annotate;		/* edges: pattern of the functions to print */
 	bool live;			/* follow a recording that is running */
 	uint64_t every_ns;		/* with @live: print rows so often; 0: only at the end */
@@ -57,8 +58,11 @@ error_t profile_parse(int key, char *arg, struct argp_state *state);
 enum {
 	OPT_ALL = 700, OPT_FILES, OPT_MIN, OPT_ANNOTATE, OPT_INCLUSIVE, OPT_FUNCTION, OPT_CSV,
 	OPT_PER, OPT_LIVE, OPT_EVERY, OPT_DEPD, OPT_TABLE,
-	OPT_AGAINST, OPT_ITERATIONS,
+	OPT_AGAINST, OPT_ITERATIONS, OPT_MEMORY,
 };
+
+#define PROFILE_MEMORY { "memory", OPT_MEMORY, "SIZE", 0, "Use at most SIZE for calling contexts, " \
+	"and as much for paths (default: at most 1G)", 3 }
 
 /* ---- view.c ---- */
 

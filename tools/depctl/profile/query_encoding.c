@@ -75,7 +75,9 @@ static void put(struct query *q, const struct dep_context_check *c)
 
 int encoding_run(struct query *q)
 {
-	const struct dep_context_check_options options = { .jobs = q->o.jobs };
+	const struct dep_context_check_options options = {
+		.jobs = q->o.jobs, .memory = q->o.memory,
+	};
 	/* What could not be read makes the table incomplete, as it does the tree. */
 	struct dep_contexts *c = calloc(1, sizeof(*c));
 	struct dep_context_check check;

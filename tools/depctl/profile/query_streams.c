@@ -14,7 +14,7 @@
 #define STREAM_TEXT	1024u
 #define LENGTH_MAX	1000000u
 
-enum { OPT_MEMORY = 740, OPT_THRESHOLD, OPT_MIN_LENGTH, OPT_MAX_LENGTH, OPT_SYMBOL };
+enum { OPT_THRESHOLD = 740, OPT_MIN_LENGTH, OPT_MAX_LENGTH, OPT_SYMBOL };
 
 /** struct streams_query - @o is first: profile_parse() gets this struct, too */
 struct streams_query {

@@ -96,7 +96,8 @@ static int make(struct profile_view *v, unsigned int needs)
 {
 	struct dep_contexts_options contexts = { .fold = v->fold,
 						 .times = needs & VIEW_TIMES,
-						 .per_ns = v->o->per_ns };
+						 .per_ns = v->o->per_ns,
+						 .memory = v->o->memory };
 	int err;
 
 	err = dep_symbols_open(&v->symbols, v->store);
@@ -128,7 +129,7 @@ int profile_open(struct profile_view *v, const struct profile_options *o, unsign
 int profile_paths(struct profile_view *v, struct dep_path_profile **out)
 {
 	const struct dep_path_profile_options options = {
-		.fold = v->fold, .symbols = v->symbols,
+		.fold = v->fold, .symbols = v->symbols, .memory = v->o->memory,
 		.counts = profile_selects_all(v) ? v->p : NULL,
 		.iterations = v->o->iterations,
 	};
@@ -154,8 +155,8 @@ void profile_close(struct profile_view *v)
 void profile_reasons(const struct profile_view *v, struct reasons *r)
 {
 	reasons_of_profile(r, v->store, v->p, v->c);
-	reasons_add(r, v->paths_not_counted, "path was not counted for lack of memory",
-		    "paths were not counted for lack of memory");
+	reasons_add(r, v->paths_not_counted, "path was not counted for lack of memory (see --memory)",
+		    "paths were not counted for lack of memory (see --memory)");
 }
 
 void profile_add_reasons(const struct profile_view *v, struct reasons *r)
