@@ -34,6 +34,14 @@ watch() {
 	done
 }
 
+# opened STORE: all that watch it have opened it
+opened() {
+	local w
+	for w in $watchers; do
+		ls -l "/proc/$(pgrep -P "$w")/fd" | grep -q "/$1" || return 1
+	done
+}
+
 # same STORE NAME [STATUS]: all kinds have printed what a query prints now, with the same status
 same() {
 	local kind status later set=($watchers) n=0
@@ -189,6 +197,7 @@ is "the recorder is killed: it is said" "$(tail -n 1 killed.dep.edges.live | cut
 begin renamed.dep $recording -o renamed.dep -- perl -e "$script"
 watch renamed.dep
 wait_for 60 grown renamed.dep || fail "renamed: the store does not grow"
+wait_for 60 opened renamed.dep || fail "renamed: the store is not opened"
 mv renamed.dep other.dep
 sleep 1
 mv other.dep renamed.dep
