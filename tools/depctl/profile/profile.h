@@ -61,8 +61,10 @@ enum {
 	OPT_AGAINST, OPT_ITERATIONS, OPT_MEMORY,
 };
 
-#define PROFILE_MEMORY { "memory", OPT_MEMORY, "SIZE", 0, "Use at most SIZE for calling contexts, " \
-	"and as much for paths (default: at most 1G)", 3 }
+/* The option --memory */
+#define PROFILE_MEMORY \
+	{ "memory", OPT_MEMORY, "SIZE", 0, "Use at most SIZE for calling contexts, and as much " \
+	  "for paths (default: at most 1G)", 3 }
 
 /* ---- view.c ---- */
 

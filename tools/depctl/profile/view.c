@@ -155,7 +155,8 @@ void profile_close(struct profile_view *v)
 void profile_reasons(const struct profile_view *v, struct reasons *r)
 {
 	reasons_of_profile(r, v->store, v->p, v->c);
-	reasons_add(r, v->paths_not_counted, "path was not counted for lack of memory (see --memory)",
+	reasons_add(r, v->paths_not_counted,
+		    "path was not counted for lack of memory (see --memory)",
 		    "paths were not counted for lack of memory (see --memory)");
 }
 
