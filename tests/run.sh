@@ -209,8 +209,8 @@ background races "$(cases 1200 3000)" env LEVELS="$(cases O2 "O0 O2")" bash test
 background profiles 1200 bash tests/profiles.sh
 background selfcheck 600 sh tests/selfcheck.sh
 background fuzz-insn 300 bash tests/fuzz/insn_fuzz.sh
-background fuzz-store 300 bash tests/fuzz/fuzz_store.sh
-background fuzz-fold 300 bash tests/fuzz/fuzz_fold.sh
+background fuzz-store 600 bash tests/fuzz/fuzz_store.sh
+background fuzz-fold 600 bash tests/fuzz/fuzz_fold.sh
 background fuzz-request 300 bash tests/fuzz/fuzz_request.sh
 background fuzz-resume 300 bash tests/fuzz/fuzz_resume.sh
 background fuzz-messages 300 bash tests/fuzz/fuzz_messages.sh
