@@ -148,8 +148,11 @@ static void load(struct check *c, struct hot *h)
 	h->function_end = h->function + functions_room(c, s);
 	h->activation = s->activation + s->nactivations - 1;
 	h->slot = check_slot(s->nactivations - 1);
-	h->saved = st->saved + st->nsaved;
-	h->saved_end = st->saved + (st->saved_room < st->max ? st->saved_room : st->max);
+	h->saved = h->saved_end = st->saved;
+	if (st->saved) {
+		h->saved += st->nsaved;
+		h->saved_end += st->saved_room < st->max ? st->saved_room : st->max;
+	}
 	h->saved_slot = saved_slot(h);
 	h->entry_slot = entry_slot(st);
 	h->id = st->id;
