@@ -127,8 +127,8 @@ int dep_contexts_make(struct dep_store *store, const struct dep_fragments *code,
  *
  * The contexts of a whole recording that has ended are kept in the file profile.contexts of the
  * store, if it belongs to the caller.  They are read again if nothing has changed since.  If
- * @options select a part or ask for intervals, or if a thread was attached to, whose callers depend
- * on @options->symbols, nothing is kept.
+ * @options select a part or ask for intervals, nothing is kept, nor if a thread was attached to:
+ * its callers depend on @options->symbols.  With less memory than by default nothing is written.
  */
 int dep_contexts_make_kept(struct dep_store *store, const struct dep_fragments *code,
 			   const struct dep_contexts_options *options, struct dep_contexts **out);

@@ -166,10 +166,14 @@ int dep_contexts_make(struct dep_store *store, const struct dep_fragments *code,
 
 /*
  * What symbols have found at an attach may differ the next time: they are not in the store.
- * Contexts of a process that is not in the log would be refused when they are read.
+ * Contexts of a process that is not in the log would be refused when they are read.  With little
+ * memory, children lack the callers of their creators, which is not counted.
  */
-static bool may_keep(const struct dep_walk *w, const struct dep_contexts *c)
+static bool may_keep(const struct dep_walk *w, const struct dep_contexts_options *o,
+		     const struct dep_contexts *c)
 {
+	if (o->memory && o->memory < memory_of(w->store, &defaults))
+		return false;
 	return !w->has_attach && !c->not_counted && !c->loss.segments;
 }
 
@@ -186,7 +190,7 @@ int dep_contexts_make_kept(struct dep_store *store, const struct dep_fragments *
 		return 0;
 	w = walk_new(store, code, o);
 	err = make(w, o, out);
-	if (!err && keep && may_keep(w, *out) && dep_kept_contexts_fit(*out, store, o->times))
+	if (!err && keep && may_keep(w, o, *out) && dep_kept_contexts_fit(*out, store, o->times))
 		dep_kept_contexts_write(*out, store, &key, o->times);
 	free(w);
 	return err;
