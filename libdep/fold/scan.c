@@ -57,12 +57,12 @@ static inline u32 place(u32 id, u32 next)
 	return (id * 61u ^ next * 7u) & (SEEN - 1);
 }
 
-/* Events, and exits in front of events, are never here. */
+/* Events, and exits in front of events, are never here.  A free place has id 0. */
 static inline bool is_seen(const struct dep_scan *s, u32 id, u32 next)
 {
 	u32 at = place(id, next);
 
-	return s->seen[at].id == id && s->seen[at].next == next;
+	return id && s->seen[at].id == id && s->seen[at].next == next;
 }
 
 /* The first word from @at on that has to be looked at; @end: there is none. */

@@ -335,7 +335,7 @@ static int gap(struct dep_walk *w)
 
 	w->loss.gaps++;
 	for (i = 0; i < w->nfolds && !err; i++)
-		if (w->folds[i]->gap)
+		if (w->folds[i]->gap && !w->scan)
 			err = w->folds[i]->gap(w->part[i], w->thread);
 	return err;
 }
@@ -379,23 +379,35 @@ static int deliver(struct dep_walk *w, const struct dep_segment *seg, bool more)
 	return err || w->follows || !more ? err : gap(w);
 }
 
-static bool load(struct dep_walk *w, const struct dep_segment *seg, struct dep_columns *c)
+/* Return: 1; 0: the segment is damaged; or -ENOMEM. */
+static int load(struct dep_walk *w, const struct dep_segment *seg, struct dep_columns *c)
 {
-	return !dep_store_control(w->store, seg, c);
+	int err = dep_store_control(w->store, seg, c);
+
+	return err == -ENOMEM ? err : !err;
+}
+
+/* Load the segment behind @seg if it continues it.  Return: the same; 0 also if it does not. */
+static int load_next(struct dep_walk *w, const struct dep_segment *seg, struct dep_columns *next)
+{
+	int have = continues(w, seg, w->now) ? load(w, seg + 1, next) : 0;
+
+	w->next = have > 0 ? next : NULL;
+	return have;
 }
 
 int dep_walk_run(struct dep_walk *w, const struct dep_thread *thread,
 		 const struct dep_segment *seg, size_t n, enum dep_walk_from from)
 {
 	struct dep_columns *now = &w->columns[0], *next = &w->columns[1], *other;
-	bool have = load(w, seg, now), more;
+	int have = load(w, seg, now), err;
 	size_t i;
-	int err;
+	bool more;
 
 	w->thread = thread;
 	w->nexits = 0;
 	w->follows = from == DEP_WALK_FOLLOWS;
-	for (i = 0; i < n; i++, seg++) {
+	for (i = 0; i < n && have >= 0; i++, seg++) {
 		more = has_next(w, seg);
 		if (!have) {
 			report(w, seg);
@@ -404,22 +416,21 @@ int dep_walk_run(struct dep_walk *w, const struct dep_thread *thread,
 			if (err)
 				return err;
 			w->follows = false;
-			have = i + 1 < n && load(w, seg + 1, now);
+			have = i + 1 < n ? load(w, seg + 1, now) : 0;
 			continue;
 		}
 		w->now = now;
-		w->next = continues(w, seg, now) && load(w, seg + 1, next) ? next : NULL;
-		err = deliver(w, seg, more);
+		have = load_next(w, seg, next);
+		err = have < 0 ? have : deliver(w, seg, more);
 		if (err)
 			return err;
-		have = w->next != NULL;
 		if (!have && i + 1 < n)
 			have = load(w, seg + 1, next);
 		other = now;
 		now = next;
 		next = other;
 	}
-	return 0;
+	return have < 0 ? have : 0;
 }
 
 void dep_walk_free(struct dep_walk *w)
