@@ -286,7 +286,8 @@ $(B)/tests/test_context_loop: $(call unit_obj,test_context_loop fold_store strea
 			    $(B)/libdep.a
 # The test lets each allocation fail.
 $(B)/tests/test_context_loop: private LIBS += -Wl,--wrap=malloc -Wl,--wrap=calloc \
-	-Wl,--wrap=realloc -Wl,--wrap=reallocarray -Wl,--wrap=aligned_alloc -Wl,--wrap=free
+	-Wl,--wrap=realloc -Wl,--wrap=reallocarray -Wl,--wrap=aligned_alloc -Wl,--wrap=free \
+	-Wl,--wrap=check_enter
 $(B)/tests/test_sequitur: $(call unit_obj,test_sequitur grammar_check grammar_read) $(B)/libdep.a
 $(B)/tests/test_hot: $(call unit_obj,test_hot grammar_check) $(B)/libdep.a
 $(B)/tests/test_hot_forged: $(call unit_obj,test_hot_forged grammar_check) $(B)/libdep.a

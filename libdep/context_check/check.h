@@ -6,6 +6,7 @@
  * plain stack has all functions, also those that tail calls have replaced, without the loops of
  * tail calls: it is what the state must decode to.  It is made and cut by the simplest rules, which
  * share no code with libdep/context.  Its activations are compared with the frames of the walk.
+ * Both have the functions of calls that were made before from one cache, struct check_call.
  *
  * Slots are made up, as the walk does not know all stack pointers: activation number k of a stack
  * has SLOT - k.  The encoder needs only their order.
@@ -205,7 +206,6 @@ static inline u64 check_slot(size_t n)
 {
 	return CHECK_SLOT - n;
 }
-
 
 /** check_find_level() - the level of the strand at work, with its frames; NULL: an error */
 struct check_level *check_find_level(struct check *c);

@@ -139,11 +139,8 @@ static int find_unmapped(struct check *c)
 
 int check_calls_make(struct check *c)
 {
-	c->call = aligned_alloc(64, CHECK_CALLS * sizeof(*c->call));
-	if (!c->call)
-		return -ENOMEM;
-	memset(c->call, 0, CHECK_CALLS * sizeof(*c->call));
-	return 0;
+	c->call = calloc(CHECK_CALLS, sizeof(*c->call));
+	return c->call ? 0 : -ENOMEM;
 }
 
 void check_calls_count(struct check *c)
@@ -205,7 +202,7 @@ void check_code_now(struct check *c)
 	c->segment = w->segment;
 	if (c->thread != w->thread) {
 		c->next_unmapped = 0;
-		/* They have contexts of a process. */
+		/* They lead to contexts of a process. */
 		check_calls_forget(c);
 	}
 	c->thread = w->thread;

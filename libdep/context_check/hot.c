@@ -177,7 +177,11 @@ static __attribute__((noinline)) bool hook(struct check *c, struct hot *h,
 	};
 
 	write_back(c, h);
-	return !make(c, &b);
+	if (!make(c, &b))
+		return true;
+	/* What the hook has changed is not written over at the end. */
+	h->level = NULL;
+	return false;
 }
 
 /* The walk's context of a call that was made before; 0: it is not known. */

@@ -125,7 +125,7 @@ int check_encode(struct check *c)
 		return fail(c, err, "a context could not be translated to a new encoding");
 	check_calls_forget(c);
 	check_encoded(c);
-	return 0;
+	return c->err;
 }
 
 /* Remember the edge of a call from @caller.  Others can be in its place. */
@@ -334,8 +334,11 @@ struct check_level *check_find_level(struct check *c)
 
 	if (c->err)
 		return NULL;
-	if (!l)
+	if (!l) {
+		/* Calls that were made before are those of this thread from here on. */
+		check_code_now(c);
 		return adopt(c, strand);
+	}
 	s = l->stack;
 	n = l->first + at_work(l);
 	if (n > s->nactivations) {
