@@ -130,9 +130,9 @@ void reasons_of_profile(struct reasons *r, struct dep_store *store, const struct
 	reasons_add(r, loss.segments, "segment cannot be read", "segments cannot be read");
 	reasons_add(r, c ? c->not_counted : 0,
 		    "call did not fit into memory: counts that include callees are not exact "
-		    "(depctl query contexts --memory)",
+		    "(see --memory of depctl query contexts and depctl report)",
 		    "calls did not fit into memory: counts that include callees are not exact "
-		    "(depctl query contexts --memory)");
+		    "(see --memory of depctl query contexts and depctl report)");
 	reasons_add_missing(r, &m);
 }
 

@@ -73,7 +73,7 @@ static const struct argp_option options[] = {
 	  3 },
 	{ "paths", OPT_PATHS, NULL, 0, "Also count the paths through functions, which follows the "
 	  "calls of each thread twice more", 2 },
-	PROFILE_MEMORY,
+	PROFILE_MEMORY("calling contexts, and as much for paths"),
 	{ 0 }
 };
 

@@ -61,10 +61,9 @@ enum {
 	OPT_AGAINST, OPT_ITERATIONS, OPT_MEMORY,
 };
 
-/* The option --memory */
-#define PROFILE_MEMORY \
-	{ "memory", OPT_MEMORY, "SIZE", 0, "Use at most SIZE for calling contexts, and as much " \
-	  "for paths (default: at most 1G)", 3 }
+/** PROFILE_MEMORY() - the option --memory; @what: what it limits, a literal */
+#define PROFILE_MEMORY(what) \
+	{ "memory", OPT_MEMORY, "SIZE", 0, "Use at most SIZE for " what " (default: at most 1G)", 3 }
 
 /* ---- view.c ---- */
 

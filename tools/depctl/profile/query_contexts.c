@@ -318,7 +318,7 @@ static const struct argp_option options[] = {
 	{ "table", OPT_TABLE, "encoding", 0, "Print what encoding the contexts as numbers needs "
 	  "(DACCE), instead of the tree", 1 },
 	QUERY_PER,
-	PROFILE_MEMORY,
+	PROFILE_MEMORY("stacks and contexts"),
 	{ 0 }
 };
 

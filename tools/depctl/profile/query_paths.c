@@ -233,7 +233,7 @@ static const struct argp_option options[] = {
 	  "together; common: how many of the paths --against has, too", 1 },
 	{ "against", OPT_AGAINST, "STORE", 0, "With --table=common: the recording to compare with",
 	  1 },
-	PROFILE_MEMORY,
+	PROFILE_MEMORY("stacks, graphs and counters"),
 	{ 0 }
 };
 
