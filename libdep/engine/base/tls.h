@@ -62,7 +62,7 @@
 /* Flags in struct tls.pending. */
 #define PENDING_SIGNAL	1	/* a signal waits to be delivered */
 #define PENDING_STOP	2	/* another thread may be stopping the process */
-#define PENDING_HELD	4	/* a signal was held back that may not be blocked */
+#define PENDING_HELD	4	/* a signal was held back, blocked or not */
 
 /*
  * Number of synchronous signals: SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV.  The processor raises

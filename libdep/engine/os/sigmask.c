@@ -56,7 +56,7 @@ s64 sigmask_pending(struct tls *t, const u64 a[6])
 	s64 ret = app_syscall(t, __NR_rt_sigpending, a);
 
 	if (!ret && a[1] == 8)
-		add_bits(a[0], t->held);
+		add_bits(a[0], t->held & t->sync_blocked);
 	return ret;
 }
 

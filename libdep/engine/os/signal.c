@@ -5,8 +5,8 @@
  * (bailout.c), notes the signal in t->sig, blocks all others, and lets the thread continue at
  * gate_resume.  There signal_deliver_all() enters the application's handler through the cache.
  *
- * If the thread is in the engine, the handler only sets t->pending.  The engine checks it before it
- * enters the cache or makes a system call.
+ * If the thread is in the engine, the handler only notes or holds the signal and sets t->pending.
+ * The engine checks that before it enters the cache or makes a system call.
  */
 #include "libdep/engine/translate/code_map.h"
 #include "stop_world.h"
@@ -132,6 +132,8 @@ static void asynchronous(struct tls *t, u32 signo, const struct k_siginfo *info,
 
 	if (sigmask_must_hold(t, signo, is_busy(uc->regs[SC_RIP]))) {
 		sigmask_hold(t, signo, info);
+		/* Another one may have been held since the thread was interrupted. */
+		stop(t, uc);
 		return;
 	}
 	note_signal(t, signo, info, uc, 0);
@@ -143,7 +145,7 @@ static void asynchronous(struct tls *t, u32 signo, const struct k_siginfo *info,
 }
 
 /*
- * Handle the signal that stop_world() or a tracer sends, or one that was held back.  A thread in
+ * Take the thread out of the cache if a stop is requested or a signal was held back.  A thread in
  * the engine's code stops before it enters the cache.
  */
 static void kicked(struct tls *t, struct k_ucontext *uc)
