@@ -25,6 +25,7 @@
 #define SIGNAL_BIT(sig)	(1ull << ((sig) - 1))
 #define FAULTS	(SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGBUS) | \
 		 SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGSEGV))
+#define QUEUED	64	/* signals that are looked at together */
 #define ROUNDS	20	/* a fault takes two, and several handlers can begin one in another */
 
 enum next { READY, RUNS, NOT_NOW };
@@ -36,22 +37,32 @@ static bool is_fault(const siginfo_t *info)
 	       FAULTS & SIGNAL_BIT(info->si_signo);
 }
 
-/* The signals of faults that a thread has raised, but is not about to receive yet. */
-static u64 queued_faults(pid_t tid)
+/*
+ * The signals of faults that a thread has raised, but is not about to receive yet.
+ *
+ * For each look, the kernel walks through all that was looked at before.  Of a program that has
+ * queued many signals, the rest is only looked at if there is such a signal at all.
+ */
+static u64 queued_faults(const struct scan *s, pid_t tid)
 {
-	struct __ptrace_peeksiginfo_args args = { .nr = 1 };
-	siginfo_t info;
+	struct __ptrace_peeksiginfo_args args = { .nr = QUEUED };
+	siginfo_t info[QUEUED];
+	struct signal_sets sets;
 	u64 set = 0;
+	long n, i;
 
-	while (ptrace(PTRACE_PEEKSIGINFO, tid, &args, &info) == 1) {
-		if (is_fault(&info))
-			set |= SIGNAL_BIT(info.si_signo);
-		args.off++;
+	while ((n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, info)) > 0) {
+		for (i = 0; i < n; i++)
+			if (is_fault(info + i))
+				set |= SIGNAL_BIT(info[i].si_signo);
+		if (n < QUEUED || (scan_signals(s, tid, &sets) && !(sets.pending & FAULTS)))
+			break;
+		args.off += (u64)n;
 	}
 	return set;
 }
 
-static enum next go_on(pid_t tid, int sig)
+static enum next continue_with(pid_t tid, int sig)
 {
 	return ptrace(PTRACE_CONT, tid, NULL, (long)sig) ? NOT_NOW : RUNS;
 }
@@ -67,7 +78,7 @@ static enum next dequeue(const struct scan *s, const struct dep_attach_thread *t
 	/* A program can send itself such a signal, and block it: then the thread would run. */
 	if (!scan_signals(s, t->tid, &set) || !(queued & ~set.blocked))
 		return NOT_NOW;
-	return go_on(t->tid, 0);
+	return continue_with(t->tid, 0);
 }
 
 /* Let the thread receive the signal, and stop again before its next instruction. */
@@ -80,7 +91,7 @@ static enum next receive(const struct scan *s, const struct dep_attach_thread *t
 		return NOT_NOW;
 	if ((set.caught | set.ignored) & SIGNAL_BIT(sig)) {
 		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
-		return go_on(t->tid, sig);
+		return continue_with(t->tid, sig);
 	}
 	/* It ends the process. */
 	return ptrace(PTRACE_GETSIGINFO, t->tid, NULL, &info) || is_fault(&info) ? NOT_NOW : READY;
@@ -89,7 +100,7 @@ static enum next receive(const struct scan *s, const struct dep_attach_thread *t
 static enum next next_of(const struct scan *s, const struct dep_attach_thread *t)
 {
 	int sig = release_signal(t->status);
-	u64 queued = sig ? 0 : queued_faults(t->tid);
+	u64 queued = sig ? 0 : queued_faults(s, t->tid);
 
 	if (sig)
 		return receive(s, t, sig);
@@ -98,24 +109,24 @@ static enum next next_of(const struct scan *s, const struct dep_attach_thread *t
 
 static int not_now(const struct scan *s, const struct dep_attach_thread *t, struct dep_why *why)
 {
-	return dep_inject_error(why, EAGAIN, "Thread %d of process %d is about to receive a signal "
-				"of a fault; try again.", t->tid, s->pid);
+	return dep_inject_error(why, EAGAIN, "Thread %d of process %d cannot begin a signal "
+				"handler now; try again.", t->tid, s->pid);
 }
 
 /* Let all stopped threads go on that are not ready.  *n receives their number. */
 static int go_on_all(struct scan *s, u32 *n, struct dep_why *why)
 {
 	struct dep_attach_thread *t;
-	enum next next;
+	enum next step;
 
 	*n = 0;
 	for (t = s->thread; t < s->thread + s->n; t++) {
 		if (!t->tid || t->was_stopped != STOPPED)
 			continue;
-		next = next_of(s, t);
-		if (next == NOT_NOW)
+		step = next_of(s, t);
+		if (step == NOT_NOW)
 			return not_now(s, t, why);
-		if (next == RUNS) {
+		if (step == RUNS) {
 			t->was_stopped = ASKED;
 			(*n)++;
 		}

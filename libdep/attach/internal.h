@@ -132,8 +132,8 @@ void tracer_close_others(int one, int two);
 /**
  * handler_begin_all() - let stopped threads begin the signal handlers that they are about to run
  *
- * Afterwards they are stopped at the first instructions of the handlers, and no thread is about to
- * receive the signal of a fault.
+ * Afterwards they are stopped at the first instructions of the handlers, or where they were if the
+ * signal is ignored, and no thread is about to receive the signal of a fault.
  *
  * Return: 0; -EAGAIN: a thread cannot begin its handler now, or did not stop again in time.
  */

@@ -162,7 +162,7 @@ void release_call_again(struct user_regs_struct *regs)
 /*
  * Is it at the first instruction of a signal handler?  The kernel leaves orig_rax as it is.  The
  * handler's second and third argument are on the stack behind the return address: struct ucontext
- * of the kernel, and then siginfo.
+ * of the kernel, and then siginfo.  A program that imitates this hides a call that has returned 0.
  */
 static bool begins_handler(const struct user_regs_struct *r)
 {
