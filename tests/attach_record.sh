@@ -176,7 +176,9 @@ is "a second attach" $? 1
 grep -q "is being recorded" err && pass "is refused, as the engine is there" ||
 	fail "$(cat err)"
 wait $recorder
-is "--for ends a recording" $? 0
+s=$?
+is "--for ends a recording" $s 0
+[ $s = 0 ] || cat err.timed
 kill -0 $pid && pass "while the program goes on" || fail "the program has ended"
 kill -USR2 $pid
 wait $pid

@@ -11,7 +11,7 @@ seeds=1
 [ "$LONG" = 1 ] && seeds="1 2 3 4 5 6 7 8"
 modes=${*:-short versions miss flush stop all}
 head -c 6000 "$tests/lib.sh" >text
-programs="code_rewrite code_threads landings signals_threads fork_behind throw_cpp"
+programs="code_rewrite code_threads landings signals_threads signals_sent fork_behind throw_cpp"
 
 # chaos COMMAND...: record it; the output goes to out
 variable=DEP_CHAOS

@@ -278,6 +278,8 @@ killed() {
 	by_depd --alone -o w.dep -- "$@" >w.out 2>/dev/null
 	if [ $s != 0 ] || ! cmp -s k.out w.out; then
 		fail "$name: status $s, $(tail -n 1 k.err)"
+	elif [ -z "$($how w.dep | head -c 1)" ]; then
+		fail "$name: there are no references"
 	elif ! good "$name" k.dep; then
 		:
 	elif ! cmp -s <($how k.dep) <($how w.dep); then

@@ -183,7 +183,7 @@ if have redis-server && have redis-cli && have redis-benchmark; then
 	clean timeout 240 "$DEPCTL" record -q -o dep -- redis-server --port 0 \
 		--unixsocket "$tmp/redis.sock" --save "" </dev/null >out 2>err &
 	if wait_for 60 redis-cli -s redis.sock ping >pong && grep -q PONG pong; then
-		timeout 60 redis-benchmark -s redis.sock -n 200 -c 5 -q \
+		timeout 200 redis-benchmark -s redis.sock -n 200 -c 5 -q \
 			-t set,lpush,zadd,lrange_100 >bench 2>&1 && loaded=yes
 	fi
 	is "redis was loaded" $loaded yes

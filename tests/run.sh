@@ -228,7 +228,7 @@ background paths 300 bash tests/paths.sh
 background formats 300 bash tests/formats.sh
 background page 300 bash tests/page.sh
 background stacks 300 bash tests/stacks.sh
-background encoding 300 bash tests/encoding.sh
+background encoding 600 bash tests/encoding.sh
 background backtraces 300 bash tests/backtraces.sh
 background order 300 bash tests/order.sh
 background functions 300 bash tests/functions.sh
