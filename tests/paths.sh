@@ -273,22 +273,46 @@ timeout 60 "$check" cc.dep 0x40000 >result
 too_little="paths: they do not fit in the memory allowed: No space left on device"
 is "graphs that do not fit" "$(tail -n 1 result)" "$too_little"
 # With each limit the result is that without one, or an error, or something is not counted.
+
+# limited KIB ITERATIONS: what comes of this limit into `came', and appended to `all'
+limited() {
+	timeout 60 "$check" cc.dep $(($1 << 10)) "$2" >result
+	if [ "$(tail -n 1 result)" = "$too_little" ]; then
+		came=none
+	elif cmp -s whole result; then
+		came=whole
+	elif grep -q "not counted" result; then
+		came=less
+	else
+		came=wrong
+		fail "limit of $1 KiB, $2 iterations: $(tail -n 1 result)"
+	fi
+	all+=" $came"
+}
+
 for k in 1 4; do
-	came=''
+	all=''
+	low=0
 	timeout 60 "$check" cc.dep 0 $k >whole || fail "paths: $(tail -n 1 whole)"
-	for kib in 400 500 600 700 800 1000 1200 1400 1700 2000 2500 3000 4000 6000 8000 12000; do
-		timeout 60 "$check" cc.dep $((kib << 10)) $k >result
-		if [ "$(tail -n 1 result)" = "$too_little" ]; then
-			came+=" none"
-		elif cmp -s whole result; then
-			came+=" whole"
-		elif grep -q "not counted" result; then
-			came+=" less"
+	for ((kib = 256; kib <= 1 << 20; kib *= 2)); do
+		limited $kib $k
+		case $came in
+		none) low=$kib ;;
+		whole) break ;;
+		esac
+	done
+	# How much the graphs take depends on the libraries: look for it between the two.
+	high=$kib
+	while [ $((high - low)) -gt 16 ]; do
+		kib=$(((low + high) / 2))
+		limited $kib $k
+		if [ $came = none ]; then
+			low=$kib
 		else
-			fail "limit of $kib KiB, $k iterations: $(tail -n 1 result)"
+			high=$kib
 		fi
 	done
-	is "limits of memory, $k iterations" "$(xargs -n 1 <<<"$came" | sort -u | xargs)" \
+	is "limits of memory, $k iterations" "$(xargs -n 1 <<<"$all" | sort -u | xargs)" \
 		"less none whole"
 done
 
