@@ -74,6 +74,7 @@ if have setarch; then
 	pid=$program_PID
 	exec 5<&"${program[0]}" 6>&"${program[1]}"
 	wait_for 10 eval 'grep -q "^0 " /proc/$pid/syscall'
+	: >err
 	"$DEPCTL" attach -o part $pid 2>err &
 	recorder=$!
 	wait_for 10 grep -q "recording process" err || fail "no attach: $(cat err)"

@@ -103,6 +103,7 @@ is "no child has the session" "$(tail -n 1 out)" "children, 0 with the session o
 # ---- by a depd of its own ----
 begin_native fork
 rm -rf store
+: >err
 timeout 120 "${DEPD:-$build/depd}" --attach=$pid --children=no -o store 2>err &
 recorder=$!
 wait_for 20 grep -qs "recording process" err || fail "depd --attach: $(cat err)"
