@@ -139,7 +139,7 @@ void seccomp_strict(struct tls *t, u64 nr)
 		return;
 	/* End only this thread if the process has other threads. */
 	if (thread_each_other(t, count, 1))
-		thread_exit(t, K_SIGKILL);
+		thread_end(t, K_SIGKILL);
 	ring_reserve_end(t);
 	ring_put_thread_end(t, K_SIGKILL);
 	safepoint_enter(t);

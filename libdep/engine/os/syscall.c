@@ -330,7 +330,7 @@ static s64 do_syscall(struct tls *t, u64 nr, u64 a[6])
 		seccomp_strict(t, nr);
 	switch (nr) {
 	case __NR_exit:
-		thread_exit(t, a[0]);
+		return thread_exit(t, a[0]);
 	case __NR_exit_group:
 		thread_exit_group(t, a[0]);
 	case __NR_clone:

@@ -112,7 +112,20 @@ static void restore_signals(const u64 *old)
 	sys4(__NR_rt_sigprocmask, 2, (u64)old, 0, 8);
 }
 
-void thread_exit(struct tls *t, u64 status)
+/*
+ * A signal has arrived since the thread has left the cache.  Its handler runs before the system
+ * call, as natively: a child must not handle it, nor have the mask with which it waits; and with a
+ * thread that ends it would be lost.
+ */
+static int signal_first(const struct tls *t, const u64 *old)
+{
+	if (!(t->pending & (PENDING_SIGNAL | PENDING_HELD)))
+		return 0;
+	restore_signals(old);
+	return 1;
+}
+
+void thread_end(struct tls *t, u64 status)
 {
 	u64 old;
 
@@ -121,6 +134,16 @@ void thread_exit(struct tls *t, u64 status)
 	ring_thread_end(t, (u32)status);
 	thread_free(t);
 	thread_vanish(&t->gone, __NR_exit, status);
+}
+
+s64 thread_exit(struct tls *t, u64 status)
+{
+	u64 old;
+
+	block_signals(&old);
+	if (signal_first(t, &old))
+		return SYS_ABORTED;
+	thread_end(t, status);
 }
 
 void thread_exit_group(struct tls *t, u64 status)
@@ -170,18 +193,6 @@ static void forked_child(struct tls *t)
 	LOG(ADEPT_LOG_THREAD, "process begins by fork");
 	ring_thread_start(t, t->tid, t->parent_serial, t->resume_pc - 2);
 	ring_record_context(t, t->resume_pc);
-}
-
-/*
- * A signal has arrived since the thread has left the cache.  Its handler runs before the system
- * call, as natively: a child must not handle it, nor have the mask with which it waits.
- */
-static int signal_first(const struct tls *t, const u64 *old)
-{
-	if (!(t->pending & (PENDING_SIGNAL | PENDING_HELD)))
-		return 0;
-	restore_signals(old);
-	return 1;
 }
 
 /* Fork with all locks held, so that the child's copies of data are consistent. */

@@ -18,8 +18,10 @@ void thread_free(struct tls *t);
 struct tls *thread_first(void);
 /** thread_sys_clone() - make the application's clone, clone3, fork or vfork call */
 s64 thread_sys_clone(struct tls *t, u64 nr, u64 a[6]);
-/** thread_exit() - make the system call exit: end the thread's stream and the thread */
-__attribute__((noreturn)) void thread_exit(struct tls *t, u64 status);
+/** thread_exit() - make the system call exit; returns SYS_ABORTED if a signal came first */
+s64 thread_exit(struct tls *t, u64 status);
+/** thread_end() - end the thread's stream and the thread */
+__attribute__((noreturn)) void thread_end(struct tls *t, u64 status);
 /** thread_exit_group() - end the process's streams, then exit_group */
 __attribute__((noreturn)) void thread_exit_group(struct tls *t, u64 status);
 
