@@ -86,6 +86,31 @@ for case in trap trap-masked; do
 	over "$case: attached to or refused"
 done
 
+# ---- two signals at once ----
+# both_signals PID: when it continues, its first thread has to handle both
+both_signals() {
+	kill -STOP "$1"
+	wait_for 10 eval '[ "$(letter '"$1"')" = T ]'
+	perl -e 'syscall(234, $ARGV[0] + 0, $ARGV[0] + 0, $_) for 11, 7; # tgkill' "$1"
+	kill -CONT "$1"
+}
+
+for how in natively "in a call that is not recorded"; do
+	begin two-signals
+	reached two-signals
+	if [ "$how" != natively ]; then
+		"$DEPCTL" attach --dry $pid >dry
+		grep -q "is caught when its call returns" dry || fail "the call: $(cat dry)"
+		attach $pid
+	fi
+	both_signals $pid
+	over "two signals at once, $how"
+	if [ "$how" != natively ]; then
+		wait $recorder
+		good store && pass "and the store is good" || fail "$(tail -n 1 verify.out)"
+	fi
+done
+
 # ---- another thread executes a program ----
 "$build/programs/attach_storm" exec $images >exec.out 2>&1 &
 pid=$!
@@ -239,6 +264,7 @@ if [ -n "$nobody" ]; then
 	pid=$program_PID
 	exec 5<&"${program[0]}" 6>&"${program[1]}"
 	wait_for 10 grep -q "^Name:.*sh$" /proc/$pid/status
+	: >err
 	timeout 20 $nobody "$tmp/theirs/depctl" attach -o theirs/setuid $pid 2>err &
 	recorder=$!
 	wait_for 20 grep -q "recording process" err || fail "no attach: $(cat err)"

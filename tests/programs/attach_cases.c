@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Suite: attach-cases.  attach_cases CASE: processes that an attach, or a stop by ptrace, could
- * end, block or change: filters of system calls, blocked signals, userfaultfd(2), limits, job
- * control, changing ids.
+ * end, block or change: filters of system calls, blocked signals, signals that interrupt each
+ * other, userfaultfd(2), limits, job control, changing ids.
  */
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -252,6 +253,49 @@ static void case_userfaultfd(void)
 	check(provided > 0, "pages provided", (long)provided);
 }
 
+/* ---- two signals at once, in a call that a stop would end ---- */
+
+static int handled[2];
+static volatile int nhandled;
+
+static void note_handled(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	check(nhandled < 2 && info->si_code == SI_TKILL, "unexpected signal", sig);
+	handled[nhandled++] = sig;
+}
+
+static void *runs(void *arg)
+{
+	ready = true;
+	while (!over)
+		sched_yield();
+	return arg;
+}
+
+/* The suite sends SIGSEGV and SIGBUS to this thread while it is stopped by job control. */
+static void case_two_signals(void)
+{
+	struct timeval limit = { .tv_sec = 60 };
+	int pair[2];
+	char c;
+
+	/* The kernel does not restart a call with a time-out of a socket. */
+	check(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair), "socketpair", errno);
+	check(!setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)), "time-out",
+	      errno);
+	set_handler(SIGSEGV, note_handled, 0);
+	set_handler(SIGBUS, note_handled, 0);
+	begin_thread(runs, NULL);
+	wait_ready();
+	announce();
+	while (!nhandled)
+		check(read(pair[0], &c, 1) < 0 && errno == EINTR, "read", errno);
+	/* The kernel begins the handler of the lower number, which the other one interrupts. */
+	check(nhandled == 2 && handled[0] == SIGSEGV, "handlers", nhandled);
+	over = true;
+}
+
 /* ---- memory that is limited, locked or not executable ---- */
 
 static unsigned long fold(void)
@@ -461,6 +505,7 @@ int main(int argc, char **argv)
 		{ "filter-restart", case_filter_restart }, { "filter-mmap", case_filter_mmap },
 		{ "filter-zombie", case_filter_zombie },
 		{ "trap", case_trap }, { "trap-masked", case_trap_masked },
+		{ "two-signals", case_two_signals },
 		{ "userfaultfd", case_userfaultfd }, { "locked", case_locked },
 		{ "limit-as", case_limit_as }, { "limit-data", case_limit_data },
 		{ "no-exec-gain", case_no_exec_gain }, { "stopped", case_stopped },

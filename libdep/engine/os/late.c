@@ -72,6 +72,11 @@ static int is_caught(u64 pc)
 	return 0;
 }
 
+struct tls *late_tls(void)
+{
+	return (struct tls *)find()->tls;
+}
+
 struct tls *late_enter(u32 signo, const struct k_siginfo *info, struct k_ucontext *uc,
 		       int *met_int3)
 {

@@ -14,6 +14,8 @@ void late_expect_none(void);
 void late_expect(const struct adept_attached *a);
 /** late_is_here() - in a signal handler: is the calling thread a late one, without a tls? */
 int late_is_here(void);
+/** late_tls() - the tls that the calling thread, a late one, will have in the engine */
+struct tls *late_tls(void);
 /**
  * late_enter() - make the calling thread enter the engine when its signal handler returns
  * @uc: the signal frame, which is changed

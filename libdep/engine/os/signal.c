@@ -317,9 +317,19 @@ static void fault(struct tls *t, u32 signo, struct k_siginfo *info, struct k_uco
 __attribute__((noinline))
 static void enter(u32 signo, const struct k_siginfo *info, struct k_ucontext *uc)
 {
+	u64 rip = uc->regs[SC_RIP];
+	struct tls *t;
 	int met_int3;
-	struct tls *t = late_enter(signo, info, uc, &met_int3);
 
+	if (in_engine(rip)) {
+		/* It was sent, and interrupts this handler: another signal came just before. */
+		if (info->code > 0)
+			fatal("signal %u in a late thread at engine + %lx", signo,
+			      rip - boot.image);
+		sigmask_hold(late_tls(), signo, info);
+		return;
+	}
+	t = late_enter(signo, info, uc, &met_int3);
 	if (!met_int3)
 		note_signal(t, signo, info, uc, SIGBIT(signo) & SYNC_SIGNALS && info->code > 0);
 	/* The thread unblocks them when it is ready. */
