@@ -63,7 +63,8 @@ enum {
 
 /** PROFILE_MEMORY() - the option --memory; @what: what it limits, a literal */
 #define PROFILE_MEMORY(what) \
-	{ "memory", OPT_MEMORY, "SIZE", 0, "Use at most SIZE for " what " (default: at most 1G)", 3 }
+	{ "memory", OPT_MEMORY, "SIZE", 0, \
+	  "Use at most SIZE for " what " (default: at most 1G)", 3 }
 
 /* ---- view.c ---- */
 
