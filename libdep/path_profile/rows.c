@@ -189,23 +189,27 @@ static size_t put_blocks(const struct dep_path_fn *f, const struct dep_path *pat
 {
 	size_t i;
 
-	if (room)
-		out[0] = f->block[path->first];
+	out[0] = f->block[path->first];
 	for (i = 0; i < path->edges && i + 1 < room; i++)
 		out[i + 1] = f->block[f->graph.edge[edge[i]].to];
 	return path->edges + 1ull;
 }
 
-/* The blocks of a path, which @r describes; not of a loop. */
+/* The first @room blocks, at least one, of a path that @r describes; not of a loop. */
 static size_t path_blocks(const struct dep_path_fn *f, const struct dep_path_row *r,
 			  struct dep_path_code *out, size_t room)
 {
-	u32 *edge, n = room < r->blocks ? (u32)room : r->blocks;
+	const u32 n = room < r->blocks ? (u32)room : r->blocks;
 	struct dep_path path;
 	size_t blocks = 0;
+	u32 *edge = NULL;
 
-	edge = calloc(n + 1ull, sizeof(*edge));
-	if (edge && !regenerate(f, r, &path, edge, n))
+	if (n > 1) {
+		edge = calloc(n, sizeof(*edge));
+		if (!edge)
+			return 0;
+	}
+	if (!regenerate(f, r, &path, edge, edge ? n : 0))
 		blocks = put_blocks(f, &path, edge, out, room);
 	free(edge);
 	return blocks;

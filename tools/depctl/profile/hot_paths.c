@@ -33,6 +33,7 @@ struct joined {
 	struct dep_path_code *a, *b;	/* room for the blocks of the longest row */
 	size_t room;
 	uint64_t seed;			/* of hashes: anyone can have written the store */
+	bool failed;			/* there was too little memory */
 };
 
 static int by_blocks(const void *pa, const void *pb, void *arg)
@@ -59,13 +60,22 @@ static uint64_t mix(uint64_t hash, uint64_t x)
 	return hash ^ hash >> 32;
 }
 
+/* The blocks of row @row into @out. */
+static bool get_blocks(struct joined *j, size_t row, struct dep_path_code *out)
+{
+	j->failed |= !dep_path_profile_blocks(j->p, row, out, j->room);
+	return !j->failed;
+}
+
 static uint64_t hash_of(struct joined *j, size_t row)
 {
 	const struct dep_path_row *r = &j->p->row[row];
-	size_t n = dep_path_profile_blocks(j->p, row, j->a, j->room), k;
 	uint64_t hash = mix(j->seed, r->next ? r->next - r->pc : 0);
+	size_t k;
 
-	for (k = 0; k < n && k < j->room; k++)
+	if (!get_blocks(j, row, j->a))
+		return 0;
+	for (k = 0; k < r->blocks; k++)
 		hash = mix(hash, j->a[k].pc - r->pc + ((uint64_t)j->a[k].version << 48));
 	return hash;
 }
@@ -79,8 +89,8 @@ static bool same_path(struct joined *j, const struct entry *a, const struct entr
 	    x->kind != y->kind || x->blocks != y->blocks || x->insns != y->insns ||
 	    !x->next != !y->next || (x->next && x->next - x->pc != y->next - y->pc))
 		return false;
-	dep_path_profile_blocks(j->p, a->path.row, j->a, j->room);
-	dep_path_profile_blocks(j->p, b->path.row, j->b, j->room);
+	if (!get_blocks(j, a->path.row, j->a) || !get_blocks(j, b->path.row, j->b))
+		return false;
 	for (k = 0; k < x->blocks; k++)
 		if (j->a[k].pc - x->pc != j->b[k].pc - y->pc ||
 		    j->a[k].insns != j->b[k].insns || j->a[k].version != j->b[k].version)
@@ -144,6 +154,8 @@ static ssize_t join(const struct dep_path_profile *p, struct entry *e, size_t n)
 	j.b = calloc(j.room + 1, sizeof(*j.b));
 	if (j.a && j.b)
 		left = (ssize_t)add_up(&j, e, n);
+	if (j.failed)
+		left = -ENOMEM;
 	free(j.a);
 	free(j.b);
 	return left;

@@ -56,24 +56,27 @@ static size_t number_paths(struct chosen *c, size_t nloops)
 }
 
 /* Take the blocks of the path, if there is room for them all. */
-static size_t take_blocks(struct chosen *c, size_t row, struct page_path *out, size_t used)
+static int take_blocks(struct chosen *c, size_t row, struct page_path *out, size_t *used)
 {
-	if (out->blocks > PAGE_BLOCKS - used)
-		return used;
-	out->block = c->block + used;
+	struct dep_path_code *block = c->block + *used;
+
+	if (out->blocks > PAGE_BLOCKS - *used)
+		return 0;
+	out->block = block;
 	out->nblocks = out->blocks;
-	dep_path_profile_blocks(c->profile, row, c->block + used, out->blocks);
-	return used + out->blocks;
+	*used += out->blocks;
+	return dep_path_profile_blocks(c->profile, row, block, out->blocks) ? 0 : -ENOMEM;
 }
 
-static void take_paths(struct chosen *c, const struct profile_view *v)
+static int take_paths(struct chosen *c, const struct profile_view *v)
 {
 	const struct dep_path_row *r;
 	struct dep_path_code first;
 	struct page_path *out;
 	size_t i, used = 0;
+	int err = 0;
 
-	for (i = 0; i < c->hot.n; i++) {
+	for (i = 0; i < c->hot.n && !err; i++) {
 		if (c->number[i] == NO_FUNCTION)
 			continue;
 		r = &c->profile->row[c->hot.path[i].row];
@@ -86,8 +89,9 @@ static void take_paths(struct chosen *c, const struct profile_view *v)
 			.image = r->image, .blocks = r->blocks,
 			.function = functions_in(v->f, c->hot.path[i].function),
 			.round = c->hot.path[i].loop.unit != NO_FUNCTION };
-		used = take_blocks(c, c->hot.path[i].row, out, used);
+		err = take_blocks(c, c->hot.path[i].row, out, &used);
 	}
+	return err;
 }
 
 static void take_loops(struct chosen *c, const struct profile_view *v)
@@ -125,7 +129,9 @@ static int choose(struct chosen *c, const struct profile_view *v)
 	if (!c->number || !c->path || !c->loop || !c->block)
 		return -ENOMEM;
 	c->page.n = number_paths(c, c->page.nloops);
-	take_paths(c, v);
+	err = take_paths(c, v);
+	if (err)
+		return err;
 	take_loops(c, v);
 	c->page.path = c->path;
 	c->page.loop = c->loop;
