@@ -109,9 +109,11 @@ for k in 0 65 x ""; do
 	is "--iterations=$k" "$? $(grep -c -e "--iterations must be" why)" "2 1"
 done
 for table in paths coverage "common --against cc.dep"; do
-	paths --iterations=2 --table=$table cc.dep
-	is "--iterations with --table=$table" "$? $(grep -c "cannot be combined with --iter" why)" \
-		"2 1"
+	for option in --iterations=2 --min=1%; do
+		paths $option --table=$table cc.dep
+		is "$option with --table=$table" \
+			"$? $(grep -c -e "cannot be combined with ${option%=*}" why)" "2 1"
+	done
 done
 
 # ---- coverage ----

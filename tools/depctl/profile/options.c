@@ -120,6 +120,8 @@ static void check_table(struct argp_state *state)
 		return;
 	if (o->iterations)
 		other = "--iterations";
+	else if (o->has_min)
+		other = "--min";
 	else if (is_table(o, "coverage"))
 		other = o->nmore ? part : NULL;
 	else if (is_table(o, "paths"))
@@ -185,6 +187,7 @@ error_t profile_parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_MIN:
 		o->min = take_share(state, arg);
+		o->has_min = true;
 		return 0;
 	case OPT_ANNOTATE:
 		o->annotate = arg;

@@ -37,7 +37,8 @@ struct profile_options {
 	bool many;
 	const char *against;		/* paths: the store to compare with */
 	uint32_t iterations;		/* paths: of a sequence; 0: not given */
-	double min;			/* contexts: least share, from 0 to 1 */
+	double min;			/* contexts, paths: least share, from 0 to 1 */
+	bool has_min;			/* it was given */
 	uint64_t memory;		/* bytes for contexts, and for paths; 0: the defaults */
 	const char *annotate;		/* edges: pattern of the functions to print */
 	bool live;			/* follow a recording that is running */
