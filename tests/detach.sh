@@ -231,6 +231,34 @@ is_native $pid && pass "the engine is gone" || fail "it is still mapped"
 go_on
 over "it has not noticed"
 
+# ---- the collector is behind: the program waits for it, and cannot be detached from meanwhile ----
+for end in waits "gives up"; do
+	"$build/programs/attach_threads" 60 >out &
+	pid=$!
+	wait_for 10 grep -qs running out
+	attach $pid
+	collector=$(pgrep -P "$(pgrep -P $recorder -x depctl)" -x depctl-collect)
+	kill -STOP "$collector"
+	sleep 0.5
+	pkill -INT -P $recorder -x depctl
+	wait_for 30 grep -q "waiting for threads that get no processor" err || fail "$(cat err)"
+	[ "$end" = waits ] || pkill -INT -P $recorder -x depctl
+	[ "$end" = waits ] || wait_for 30 grep -q "stays under the engine" err || fail "$(cat err)"
+	kill -CONT "$collector"
+	wait $recorder
+	status=$?
+	if [ "$end" = waits ]; then
+		is "the end of a recording waits for the collector" $status 0
+		is_native $pid && good store && pass "and nothing is lost" ||
+			fail "$(cat err) $(tail -n 1 verify.out)"
+	else
+		is "or ends by Ctrl-C without waiting" $status 1
+	fi
+	kill -USR2 $pid
+	wait $pid
+	is "and the program ends as it must" $? 0
+done
+
 # By another depctl; a process that was launched.
 "$DEPCTL" record -q --alone -o launched -- sleep 2 &
 recorder=$!

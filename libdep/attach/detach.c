@@ -44,6 +44,7 @@ struct detach {
 	u32 slot;
 	pid_t pid;
 	bool pause;		/* the engine stays in memory */
+	bool slow;		/* threads that were asked to leave run, and have not come */
 	int err;
 	struct dep_why why;
 	struct dep_detached out;
@@ -298,9 +299,6 @@ static int try_to_commit(struct detach *d, struct timespec *begun)
 	long pause = PAUSE_NS;
 	int ret;
 
-	dep_inject_error(&d->why, EAGAIN, "The threads of process %d do not come to points where "
-			 "they can leave the engine, or all wait in system calls that a stop would "
-			 "end; try again.", d->pid);
 	do {
 		ret = pass(d, begun);
 		if (ret < 0)
@@ -315,7 +313,14 @@ static int try_to_commit(struct detach *d, struct timespec *begun)
 		if (pause < LONG_PAUSE_NS)
 			pause *= 2;
 	} while (now_ns() - begin < TRY_NS + d->s->n * TRY_THREAD_NS);
-	return -EAGAIN;
+	d->slow = missing(d) > 0;
+	if (d->slow)
+		return dep_inject_error(&d->why, EAGAIN, "The threads of process %d do not come to "
+					"points where they can leave the engine: they get no "
+					"processor, or wait for the collector; try again.",
+					d->pid);
+	return dep_inject_error(&d->why, EAGAIN, "All threads of process %d wait in system calls "
+				"that a stop would end; try again.", d->pid);
 }
 
 /* ---- after the commit ---- */
@@ -553,6 +558,7 @@ static int try(struct detach *d, struct dep_why *why)
 
 	/* If somebody kills the tracer, the process goes on in the engine. */
 	d->err = -EAGAIN;
+	d->slow = false;
 	snprintf(d->why.text, sizeof(d->why.text),
 		 "The tracer that should detach from process %d was killed.", d->pid);
 	err = tracer_run(run_detach, d, 0, why);
@@ -594,6 +600,8 @@ static int leave(const struct dep_target *target, u32 slot, pid_t pid, bool paus
 			break;
 		pause_ns(RETRY_NS);
 	}
+	if (err == -EAGAIN && d->slow)
+		err = -ETIMEDOUT;
 	*out = d->out;
 	munmap(d, sizeof(*d));
 	return err;

@@ -53,9 +53,11 @@ static bool change(struct burst *b, const struct record_launch *l, uint32_t slot
 	/* Its end, or an execve, is no failure. */
 	if (!err || slot_state(l, slot) != ADEPT_SLOT_LIVE)
 		return true;
-	if (err != -EAGAIN && err != -EBUSY && !b->failed++)
+	if (err == -EAGAIN || err == -EBUSY || err == -ETIMEDOUT)
+		return false;
+	if (!b->failed++)
 		warn("%s", b->why.text);
-	return err != -EAGAIN && err != -EBUSY;
+	return true;
 }
 
 static bool change_all(struct burst *b, const struct record_launch *l)

@@ -21,7 +21,7 @@ struct remote {
 	int pidfd;		/* process that is attached to; -1: none */
 	uint64_t stop_ms;	/* time when the recording ends; 0: no limit */
 	bool detaching;		/* the processes leave the engine, or have left it */
-	bool waits;		/* of record_detach() */
+	struct record_leaving leaving;
 	int failed;		/* number of processes that could not be detached from */
 	bool connected, warned_launched, child_ended, ended, warned_error;
 	int status;

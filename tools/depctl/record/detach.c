@@ -10,6 +10,7 @@
 
 #define PAUSE_NS	3000000	/* until the collector has noticed an execve */
 #define PAUSES		1000
+#define SLOW_NS		60000000000ull	/* for processes that are too slow */
 
 void report_detached(pid_t pid, const struct dep_detached *d, bool quiet)
 {
@@ -34,7 +35,17 @@ static void report(const struct record_options *o, pid_t pid, const struct dep_d
 struct result {
 	int done, failed, waiting;
 	int stale;	/* slots of programs that were replaced by execve */
+	int slow;
+	bool give_up;	/* those that are too slow */
 };
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
 /* Detach from process @pid in slot @i, which is recorded or paused. */
 static void detach(const struct record_launch *l, const struct record_options *o, uint32_t i,
@@ -56,6 +67,8 @@ static void detach(const struct record_launch *l, const struct record_options *o
 		r->stale++;
 	} else if (err == -EAGAIN && dep_is_paused(&l->target, i)) {
 		r->waiting++;
+	} else if (err == -ETIMEDOUT && !r->give_up) {
+		r->slow++;
 	} else if (err != -ESRCH) {
 		warn("%s  Process %d stays under the engine, unrecorded.", why.text, pid);
 		r->failed++;
@@ -68,7 +81,7 @@ static void detach_all(const struct record_launch *l, const struct record_option
 {
 	uint32_t i, leave;
 
-	r->done = r->waiting = r->stale = 0;
+	r->done = r->waiting = r->stale = r->slow = 0;
 	for (i = 0; i < slots_used(l); i++) {
 		leave = slot_leave(l, i);
 		if (slot_state(l, i) != ADEPT_SLOT_LIVE)
@@ -80,24 +93,37 @@ static void detach_all(const struct record_launch *l, const struct record_option
 	}
 }
 
-int record_detach(const struct record_launch *l, const struct record_options *o, bool *waits)
+static void say_why(const struct result *r)
+{
+	if (r->slow)
+		warn("waiting for threads that get no processor, or wait for the collector; Ctrl-C "
+		     "ends the recording without waiting for them");
+	else if (r->waiting)
+		warn("waiting for threads of a paused process to return from their system calls; "
+		     "Ctrl-C ends the recording without waiting for them");
+}
+
+int record_detach(const struct record_launch *l, const struct record_options *o,
+		  struct record_leaving *leaving)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	struct result r = { 0 };
 	int pauses = 0;
 
+	if (!leaving->until_ns)
+		leaving->until_ns = now_ns() + SLOW_NS;
 	/* A process can have forked, or executed another program, before it was detached from. */
 	for (;;) {
+		r.give_up = leaving->give_up || now_ns() >= leaving->until_ns;
 		detach_all(l, o, &r);
-		if (r.failed || (!r.done && (!r.stale || pauses == PAUSES)))
+		if (r.failed || r.slow || (!r.done && (!r.stale || pauses == PAUSES)))
 			break;
 		pauses = r.done ? 0 : pauses + 1;
 		if (pauses)
 			nanosleep(&pause, NULL);
 	}
-	if (r.waiting && !*waits && !o->quiet)
-		warn("waiting for threads of a paused process to return from their system calls; "
-		     "Ctrl-C ends the recording without waiting for them");
-	*waits = r.waiting && !r.failed;
+	if (!leaving->waits && !o->quiet && !r.failed)
+		say_why(&r);
+	leaving->waits = (r.waiting || r.slow) && !r.failed;
 	return r.failed;
 }

@@ -31,7 +31,7 @@ struct front {
 	uint64_t stop_ns;	/* when recording ends, by the monotonic clock; 0: no limit */
 	bool child_ended, done;
 	bool detaching;		/* the processes leave the engine, or have left it */
-	bool waits;		/* of record_detach() */
+	struct record_leaving leaving;
 	int failed;		/* number of processes that could not be detached from */
 	int status;		/* wait() status of the command */
 	int ret;
@@ -230,7 +230,7 @@ static bool is_stopped(struct front *f)
 static void detach(struct front *f)
 {
 	f->detaching = true;
-	f->failed = record_detach(&f->launch, f->o, &f->waits);
+	f->failed = record_detach(&f->launch, f->o, &f->leaving);
 	tell_ended(f);
 }
 
@@ -239,8 +239,9 @@ static bool is_to_end(struct front *f)
 {
 	bool stopped = is_stopped(f);
 
-	if (f->waits) {
-		f->failed = record_detach(&f->launch, f->o, &f->waits);
+	if (f->leaving.waits) {
+		f->leaving.give_up = stopped;
+		f->failed = record_detach(&f->launch, f->o, &f->leaving);
 		return stopped || f->failed;
 	}
 	if (stopped && f->o->pid && !f->child_ended && !f->detaching) {

@@ -198,13 +198,24 @@ bool record_aslr(const struct record_options *o);
 /** report_detached() - print what a detach has done; @quiet: only what went wrong */
 void report_detached(pid_t pid, const struct dep_detached *d, bool quiet);
 /**
+ * struct record_leaving - how far the detach from the processes of a session is; zeros at first
+ * @waits: record_detach() must be called again later: a process was too slow, or a pause of --burst
+ *	has begun and waits for threads in system calls
+ * @give_up: set by the caller: no process that is too slow is tried again
+ * @until_ns: nor after this time
+ */
+struct record_leaving {
+	bool waits, give_up;
+	uint64_t until_ns;
+};
+
+/**
  * record_detach() - after an attach, detach from all processes of the session
- * @waits: false at first; receives whether to call it again later: a pause of --burst has begun,
- *	and waits for threads in system calls
  *
  * Return: how many could not be detached from, after a message for each.
  */
-int record_detach(const struct record_launch *l, const struct record_options *o, bool *waits);
+int record_detach(const struct record_launch *l, const struct record_options *o,
+		  struct record_leaving *leaving);
 
 /* ---- summary.c ---- */
 

@@ -422,18 +422,21 @@ static bool is_stopped(struct remote *r)
 static void detach(struct remote *r)
 {
 	r->detaching = true;
-	r->failed = record_detach(&r->launch, r->o, &r->waits);
+	r->failed = record_detach(&r->launch, r->o, &r->leaving);
 }
 
 /* Is depd to stop the session now, although there are recorded processes? */
 static bool is_to_end(struct remote *r)
 {
-	if (r->waits) {
-		r->failed = record_detach(&r->launch, r->o, &r->waits);
+	bool stopped = is_stopped(r);
+
+	if (r->leaving.waits) {
+		r->leaving.give_up = stopped;
+		r->failed = record_detach(&r->launch, r->o, &r->leaving);
 		if (r->failed)
 			return true;
 	}
-	if (!is_stopped(r))
+	if (!stopped)
 		return false;
 	if (!r->o->pid || has_left(r))
 		return true;
@@ -475,8 +478,10 @@ static int run(struct remote *r)
 			return give_up(r);
 	}
 	/* The session ended, for example by `depctl stop', and the process goes on unrecorded. */
-	if (r->o->pid && !has_left(r))
+	if (r->o->pid && (!has_left(r) || r->leaving.waits)) {
+		r->leaving.give_up = true;
 		detach(r);
+	}
 	return r->out->failed || r->failed ? -1 : 0;
 }
 
