@@ -150,7 +150,7 @@ void dep_path_profile_free(struct dep_path_profile *p);
  * dep_path_profile_blocks() - the blocks of row @row, in the order of their execution
  * @out: gets the first @room of them; may be NULL if @room is 0
  *
- * Return: how many blocks it has; 0: there is too little memory, which a @room of 0 or 1 needs not.
+ * Return: how many blocks it has; 0: there is too little memory, but never with a @room of 0 or 1.
  */
 size_t dep_path_profile_blocks(const struct dep_path_profile *p, size_t row,
 			       struct dep_path_code *out, size_t room);
