@@ -274,10 +274,15 @@ if have redis-server && have redis-cli && have redis-benchmark; then
 	wait_for 10 eval '$cli ping 2>/dev/null | grep -q PONG'
 	redis-benchmark -s "$tmp/redis" -q -n 20000 -c 20 -t set,get,lpush >bench.out 2>&1 &
 	load=$!
-	"$DEPCTL" attach -q -o redis.dep $pid 2>err &
+	: >err
+	"$DEPCTL" attach -o redis.dep $pid 2>err &
 	recorder=$!
 	wait $load
 	is "the clients of redis see no error" $? 0
+	# They can all have ended before the attach.
+	wait_for 20 grep -q "recording process" err || fail "no attach to redis: $(cat err)"
+	redis-benchmark -s "$tmp/redis" -q -n 2000 -c 20 -t set,get,lpush >bench.out 2>&1
+	is "nor do later ones" $? 0
 	is "redis answers" "$($cli set key value && $cli get key)" "$(printf 'OK\nvalue')"
 	$cli shutdown nosave
 	wait $pid
