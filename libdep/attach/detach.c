@@ -313,7 +313,7 @@ static int try_to_commit(struct detach *d, struct timespec *begun)
 		if (pause < LONG_PAUSE_NS)
 			pause *= 2;
 	} while (now_ns() - begin < TRY_NS + d->s->n * TRY_THREAD_NS);
-	d->slow = missing(d) > 0;
+	d->slow = !ret;
 	if (d->slow)
 		return dep_inject_error(&d->why, EAGAIN, "The threads of process %d do not come to "
 					"points where they can leave the engine: they get no "
