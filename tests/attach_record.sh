@@ -38,7 +38,7 @@ checked() {
 		: >err
 		timeout 120 "$DEPCTL" attach -o store $pid 2>err &
 		recorder=$!
-		wait_for 20 eval 'grep -q "recording process" err || ! kill -0 $recorder 2>/dev/null'
+		wait_for 20 eval 'grep -q recording err || ! kill -0 $recorder 2>/dev/null'
 		grep -q "try again" err || break
 		wait $recorder
 	done
