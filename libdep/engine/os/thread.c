@@ -114,8 +114,8 @@ static void restore_signals(const u64 *old)
 
 /*
  * A signal has arrived since the thread has left the cache.  Its handler runs before the system
- * call, as natively: a child must not handle it, nor have the mask with which it waits; and with a
- * thread that ends it would be lost.
+ * call, as natively: a child must not handle it, nor have the mask with which it waits, and a
+ * thread that ends must not take it along.
  */
 static int signal_first(const struct tls *t, const u64 *old)
 {
@@ -125,15 +125,22 @@ static int signal_first(const struct tls *t, const u64 *old)
 	return 1;
 }
 
+/* All signals are blocked. */
+__attribute__((noreturn))
+static void end(struct tls *t, u64 status)
+{
+	LOG(ADEPT_LOG_THREAD, "thread ends");
+	ring_thread_end(t, (u32)status);
+	thread_free(t);
+	thread_vanish(&t->gone, __NR_exit, status);
+}
+
 void thread_end(struct tls *t, u64 status)
 {
 	u64 old;
 
-	LOG(ADEPT_LOG_THREAD, "thread ends");
 	block_signals(&old);
-	ring_thread_end(t, (u32)status);
-	thread_free(t);
-	thread_vanish(&t->gone, __NR_exit, status);
+	end(t, status);
 }
 
 s64 thread_exit(struct tls *t, u64 status)
@@ -143,7 +150,7 @@ s64 thread_exit(struct tls *t, u64 status)
 	block_signals(&old);
 	if (signal_first(t, &old))
 		return SYS_ABORTED;
-	thread_end(t, status);
+	end(t, status);
 }
 
 void thread_exit_group(struct tls *t, u64 status)

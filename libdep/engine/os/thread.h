@@ -20,7 +20,7 @@ struct tls *thread_first(void);
 s64 thread_sys_clone(struct tls *t, u64 nr, u64 a[6]);
 /** thread_exit() - make the system call exit; returns SYS_ABORTED if a signal came first */
 s64 thread_exit(struct tls *t, u64 status);
-/** thread_end() - end the thread's stream and the thread */
+/** thread_end() - end the thread's stream and the thread, whatever signals have arrived */
 __attribute__((noreturn)) void thread_end(struct tls *t, u64 status);
 /** thread_exit_group() - end the process's streams, then exit_group */
 __attribute__((noreturn)) void thread_exit_group(struct tls *t, u64 status);
