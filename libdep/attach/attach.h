@@ -138,8 +138,8 @@ int dep_resume(const struct dep_target *target, u32 slot, pid_t pid, struct dep_
  *
  * Return: 0 or a negative errno, with the reason in @why; then the process goes on in the engine.
  * -ESRCH: it has ended; -ESTALE: it has executed another program, and has another slot now;
- * -ETIMEDOUT: threads that run were too slow, so it need not fail again; -EAGAIN: other reasons
- * that can pass.
+ * -ETIMEDOUT: threads run, but got no processor in time, or wait for the collector; -EAGAIN: there
+ * is another reason that can pass.
  */
 int dep_detach(const struct dep_target *target, u32 slot, pid_t pid, struct dep_detached *out,
 	       struct dep_why *why);

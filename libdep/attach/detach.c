@@ -44,7 +44,7 @@ struct detach {
 	u32 slot;
 	pid_t pid;
 	bool pause;		/* the engine stays in memory */
-	bool slow;		/* threads that were asked to leave run, and have not come */
+	bool slow;		/* threads run that have not come to where they can leave */
 	int err;
 	struct dep_why why;
 	struct dep_detached out;
@@ -313,7 +313,7 @@ static int try_to_commit(struct detach *d, struct timespec *begun)
 		if (pause < LONG_PAUSE_NS)
 			pause *= 2;
 	} while (now_ns() - begin < TRY_NS + d->s->n * TRY_THREAD_NS);
-	d->slow = !ret;
+	d->slow = !ret || first_ready(d) < d->s->n;
 	if (d->slow)
 		return dep_inject_error(&d->why, EAGAIN, "The threads of process %d do not come to "
 					"points where they can leave the engine: they get no "

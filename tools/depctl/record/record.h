@@ -198,11 +198,11 @@ bool record_aslr(const struct record_options *o);
 /** report_detached() - print what a detach has done; @quiet: only what went wrong */
 void report_detached(pid_t pid, const struct dep_detached *d, bool quiet);
 /**
- * struct record_leaving - how far the detach from the processes of a session is; zeros at first
- * @waits: record_detach() must be called again later: a process was too slow, or a pause of --burst
- *	has begun and waits for threads in system calls
- * @give_up: set by the caller: no process that is too slow is tried again
- * @until_ns: nor after this time
+ * struct record_leaving - the state of a detach from all processes of a session; zeros at first
+ * @waits: record_detach() must be called again later: threads of a process are too slow, or a pause
+ *	of --burst has begun and waits for threads in system calls
+ * @give_up: set by the caller: do not wait any longer for threads that are too slow
+ * @until_ns: wait for them until this time, by the monotonic clock
  */
 struct record_leaving {
 	bool waits, give_up;
