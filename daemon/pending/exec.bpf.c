@@ -533,12 +533,18 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid, struct linux_binprm
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
+	struct exec_pending *h;
+	bool resumed;
 	u32 pid;
 
 	if (task->pid != task->tgid)
 		return 0;
 	pid = number_of(task);
-	if (pid && !bpf_map_delete_elem(&held, &pid))
+	h = pid ? bpf_map_lookup_elem(&held, &pid) : NULL;
+	if (!h)
+		return 0;
+	resumed = h->resumed;
+	if (!bpf_map_delete_elem(&held, &pid) && !resumed)
 		count(EXEC_ENDED);
 	return 0;
 }

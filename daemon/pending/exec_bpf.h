@@ -63,6 +63,7 @@ struct exec_event {
 struct exec_pending {
 	u64 ns;			/* time of the stop; CLOCK_MONOTONIC */
 	u64 start;		/* start time of the process; CLOCK_BOOTTIME */
+	u64 resumed;		/* not 0: user space resumes the process; its end is not counted */
 };
 
 enum exec_count {

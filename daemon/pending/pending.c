@@ -72,17 +72,23 @@ static bool began(u64 ticks, u64 start_ns)
 
 /*
  * Resume @pid if it is stopped and is the process of entry @h, not a later process with the same
- * pid.  Return: true if the entry can be removed.
+ * pid.  The entry says so first, since the process can end before its entry is removed.  The entry
+ * is removed last, since the watchdog can be killed.  Return: true if the entry can be removed.
  */
-static bool release(pid_t pid, const struct exec_pending *h, u64 age_ms)
+static bool release(int table, pid_t pid, struct exec_pending *h, u64 age_ms)
 {
+	u32 key = (u32)pid;
 	u64 start;
 	char state = look(pid, &start);
 
 	if (!state || state == 'Z' || state == 'X' || !began(start, h->start))
 		return true;
-	if (state == 'T')
+	if (state == 'T') {
+		h->resumed = 1;
+		if (bpf_map_update_elem(table, &key, h, BPF_EXIST) && errno == ENOENT)
+			return true;
 		return !kill(pid, SIGCONT) || errno == ESRCH;
+	}
 	/* Keep the entry of a process that is not stopped yet, or is being attached ('t'). */
 	return state != 't' && age_ms > RESOLVE_MS;
 }
@@ -100,7 +106,7 @@ size_t pending_resume(int table, u64 min_ms)
 		if (bpf_map_lookup_elem(table, &key, &h))
 			continue;
 		age = now_ms() - h.ns / 1000000;
-		if (age < min_ms || !release((pid_t)key, &h, age)) {
+		if (age < min_ms || !release(table, (pid_t)key, &h, age)) {
 			left++;
 			continue;
 		}
