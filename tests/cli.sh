@@ -534,5 +534,15 @@ expect 1 "-" "-" "$depctl" verify broken.dep
 expect 1 "^100 401000 context" "-" "$depctl" dump --events broken.dep
 json "$depctl" verify --json broken.dep
 
+# ---- a byte wrong in its header: the segment is not found ----
+rm -r broken.dep
+cp -r s.dep broken.dep
+at=$("$depctl" dump --segments s.dep | awk '$2 == 1 { print $4 }')
+flip broken.dep/segments.000 $((at + 4))
+for what in refs blocks events segments; do
+	expect 1 "-" "1 place is damaged in segment files" "$depctl" dump --$what broken.dep
+done
+expect 0 "-" "-" "$depctl" dump --fragments broken.dep
+
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

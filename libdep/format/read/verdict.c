@@ -120,6 +120,12 @@ static bool is_recording(const struct dep_store *s)
 	return held < 0 ? dep_recorder_lives(&s->manifest.recorder) : held;
 }
 
+/* The end of a noun and its verb: "1 chunk is missing", "2 chunks are missing". */
+static const char *are(u64 n)
+{
+	return n == 1 ? " is" : "s are";
+}
+
 static void check_log(struct dep_store *s)
 {
 	const struct dep_model *m = &s->model;
@@ -225,8 +231,8 @@ static void check_files(struct dep_store *s)
 			check_file(s, n, 0);
 	}
 	if (s->segs.torn)
-		defect(s, DEP_DEFECT_FILE, "%" PRIu64 " places in segment files are damaged",
-		       s->segs.torn);
+		defect(s, DEP_DEFECT_FILE, "%" PRIu64 " place%s damaged in segment files",
+		       s->segs.torn, are(s->segs.torn));
 }
 
 /* ---- segments ---- */
@@ -378,14 +384,15 @@ static void check_chunks(struct dep_store *s)
 		gaps += g->seq - expect;
 		if (drop)
 			continue;
-		set_place(defect(s, DEP_DEFECT_SEGMENTS, "thread %u: %" PRIu64 " chunks are missing"
+		set_place(defect(s, DEP_DEFECT_SEGMENTS, "thread %u: %" PRIu64 " chunk%s missing"
 				 " before number %" PRIu64 ", at %s", t.tid, g->seq - expect,
-				 g->seq, since(s, g->start_ns, at, sizeof(at))),
+				 are(g->seq - expect), g->seq,
+				 since(s, g->start_ns, at, sizeof(at))),
 			  g->thread, 0, 0, before ? before->start_ns : t.since_ns);
 	}
 	if (drop && gaps > s->loss.dropped_chunks)
-		defect(s, DEP_DEFECT_SEGMENTS, "%" PRIu64 " chunks are missing, but only %" PRIu64
-		       " were dropped", gaps, s->loss.dropped_chunks);
+		defect(s, DEP_DEFECT_SEGMENTS, "%" PRIu64 " chunk%s missing, but only %" PRIu64
+		       " dropped", gaps, are(gaps), s->loss.dropped_chunks);
 }
 
 /* ---- threads ---- */
@@ -468,9 +475,9 @@ static void check_loss(struct dep_store *s)
 			 "threads outlived the recording, and their last records could not be "
 			 "read");
 	if (l->absent_chunks)
-		defect(s, DEP_DEFECT_LOSS, "%" PRIu64 " bytes in %" PRIu64
-		       " chunks are missing: they were overwritten while no collector ran",
-		       l->absent_bytes, l->absent_chunks);
+		defect(s, DEP_DEFECT_LOSS, "%" PRIu64
+		       " chunk%s missing: overwritten while no collector ran (%" PRIu64 " bytes)",
+		       l->absent_chunks, are(l->absent_chunks), l->absent_bytes);
 	say_loss(s, l->lost_descriptors,
 		 "descriptor of code, a mapping or a log line was not recorded",
 		 "descriptors of code, mappings or log lines were not recorded");

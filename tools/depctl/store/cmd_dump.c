@@ -562,6 +562,9 @@ int cmd_dump(int argc, char **argv)
 		status = engine_log_dump(d->store, &d->out, d->json) ? EXIT_FAILURE : 0;
 	else if (recover(d))
 		status = EXIT_FAILURE;
+	/* Nothing is known of a segment whose header is damaged, so it is not in @d->segs. */
+	if (!of_processes(d) && dep_store_loss(d->store)->torn_segments)
+		status = EXIT_FAILURE;
 	status |= out_end(&d->out);
 	if (d->failures)
 		warn("%llu of %zu segments could not be recovered completely; `depctl verify %s' "
