@@ -27,7 +27,7 @@ watch() {
 	local kind
 	watchers=
 	for kind in $kinds; do
-		timeout 120 "$DEPCTL" query $kind --live "${2:-$1}" >"$1.$kind.live" \
+		timeout 400 "$DEPCTL" query $kind --live "${2:-$1}" >"$1.$kind.live" \
 			2>"$1.$kind.err" &
 		watchers+=" $!"
 		pids+=" $!"
@@ -49,7 +49,7 @@ same() {
 		wait "${set[n]}"
 		status=$?
 		n=$((n + 1))
-		timeout 60 "$DEPCTL" query $kind "$1" >"$1.$kind.later" 2>>"$1.$kind.err"
+		timeout 200 "$DEPCTL" query $kind "$1" >"$1.$kind.later" 2>>"$1.$kind.err"
 		later=$?
 		if [ $status -ne $later ] || [ $later -ne "${3:-$later}" ]; then
 			fail "$2: $kind: status $status live, $later later:" \
@@ -62,8 +62,10 @@ same() {
 	done
 }
 
-# The programs work until the file "go" exists, so that there is a recording to follow.
-script='my %h; while (!-e "go") { $h{$_ % 97} .= "x" for 1..20000; %h = () if $n++ % 9 == 0 }'
+# The programs work until the file "go" exists, so that there is a recording to follow.  They rest
+# in between: on a busy machine it would grow faster than it is followed.
+script='my %h; while (!-e "go") { $h{$_ % 97} .= "x" for 1..20000; %h = () if $n++ % 9 == 0;
+	select(undef, undef, undef, 0.005) }'
 cat >threads.c <<'END'
 #include <pthread.h>
 #include <stdlib.h>
@@ -81,9 +83,11 @@ static void *work(void *arg)
 {
 	int i, me = (int)(long)arg;
 
-	while (access("go", F_OK))
+	while (access("go", F_OK)) {
 		for (i = 0; i < 20000; i++)
 			sum[me] = add(sum[me], i);
+		usleep(2000);
+	}
 	return NULL;
 }
 
@@ -115,7 +119,7 @@ grown() {
 	[ "$(cat "$1"/segments.* | wc -c)" -gt 300000 ]
 }
 
-recording="timeout 120 $DEPCTL record -q --alone --ring-size=64K"
+recording="timeout 400 $DEPCTL record -q --alone --ring-size=64K"
 
 # ---- a program that ends ----
 begin perl.dep $recording -o perl.dep -- perl -e "$script"
@@ -138,9 +142,9 @@ sets() {
 	[ "$(grep -c '^complete: no: the recording is still running' "$1")" -ge 2 ]
 }
 begin every.dep $recording -o every.dep -- perl -e "$script"
-timeout 120 "$DEPCTL" query methods --live --every=200ms every.dep >every.live 2>every.why &
+timeout 400 "$DEPCTL" query methods --live --every=200ms every.dep >every.live 2>every.why &
 watcher=$!
-timeout 120 "$DEPCTL" query edges --live --every=200ms --json every.dep >every.json 2>>every.why &
+timeout 400 "$DEPCTL" query edges --live --every=200ms --json every.dep >every.json 2>>every.why &
 json=$!
 "$DEPCTL" query methods --live --every=200ms every.dep >every.int 2>>every.why &
 stopped=$!
@@ -169,7 +173,7 @@ tail -n "$(wc -l <every.later)" every.json | cmp -s - every.later &&
 # ---- parts of a recording ----
 begin part.dep $recording -o part.dep -- ./threads
 part="--function=a* --process=1 --from=20ms --top=3 --csv"
-timeout 120 "$DEPCTL" query methods --live $part part.dep >part.live 2>part.why &
+timeout 400 "$DEPCTL" query methods --live $part part.dep >part.live 2>part.why &
 watcher=$!
 pids+=" $watcher"
 wait_for 60 grown part.dep || fail "parts: the store does not grow"
@@ -216,7 +220,7 @@ session() {
 		[ -n "$id" ]
 }
 rm -f go
-timeout 120 "$DEPCTL" record -q --ring-size=64K -- ./threads >depd.out 2>depd.err </dev/null &
+timeout 400 "$DEPCTL" record -q --ring-size=64K -- ./threads >depd.out 2>depd.err </dev/null &
 recorder=$!
 pids+=" $recorder"
 if wait_for 60 session && wait_for 60 test -e "$store/fragments"; then

@@ -260,12 +260,12 @@ background unit-durable 300 "$BUILD/tests/test_durable"
 start_background
 suite cli 300 bash tests/cli.sh "$DEPCTL" "$BUILD/tests/make_store"
 suite json 600 bash tests/json.sh
-suite live-profiles 300 bash tests/live_profiles.sh
+suite live-profiles 900 bash tests/live_profiles.sh
 suite metrics 300 bash tests/metrics.sh
 suite display 300 bash tests/display.sh
 suite transparency 480 sh tests/transparency.sh
 suite attach 300 bash tests/attach.sh
-suite attach-record 300 bash tests/attach_record.sh
+suite attach-record 600 bash tests/attach_record.sh
 suite last 300 bash tests/last.sh
 suite last-depd 300 bash tests/last_depd.sh
 suite last-disk-depd 300 bash tests/last_disk_depd.sh
@@ -274,7 +274,7 @@ suite last-disk 300 bash tests/last_disk.sh
 suite snapshot 300 bash tests/snapshot.sh
 suite triggers 300 bash tests/triggers.sh
 suite triggers-depd 300 bash tests/triggers_depd.sh
-suite detach "$(cases 300 600)" bash tests/detach.sh
+suite detach 600 bash tests/detach.sh
 suite pause 300 bash tests/pause.sh
 suite attach-store 300 bash tests/attach_store.sh
 suite attach-contexts 120 bash tests/attach_contexts.sh

@@ -216,9 +216,12 @@ for how in "" --alone; do
 	who=$([ -n "$how" ] || echo "$depd_pid")
 	owner "$DEPCTL" record -q --null ${how:+"$how"} -- sleep 20 2>err &
 	job=$!
-	for _ in $(seq 200); do
-		file=$(session_file "${who:-$job}") && break
-		sleep 0.05
+	# A descriptor that is used in the beginning only is not found twice.
+	before=none
+	for _ in $(seq 50); do
+		file=$(session_file "${who:-$job}") && [ "$file" = "$before" ] && break
+		before=$file
+		sleep 0.2
 	done
 	name="the session file${how:+ (alone)}"
 	[ -e "$file" ]
