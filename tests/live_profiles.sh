@@ -63,7 +63,7 @@ same() {
 }
 
 # The programs work until the file "go" exists, so that there is a recording to follow.  They rest
-# in between: on a busy machine it would grow faster than it is followed.
+# in between, or else the recording grows faster than it can be followed on a busy machine.
 script='my %h; while (!-e "go") { $h{$_ % 97} .= "x" for 1..20000; %h = () if $n++ % 9 == 0;
 	select(undef, undef, undef, 0.005) }'
 cat >threads.c <<'END'

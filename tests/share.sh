@@ -216,7 +216,7 @@ for how in "" --alone; do
 	who=$([ -n "$how" ] || echo "$depd_pid")
 	owner "$DEPCTL" record -q --null ${how:+"$how"} -- sleep 20 2>err &
 	job=$!
-	# A descriptor that is used in the beginning only is not found twice.
+	# Found twice: depctl has others open for a moment while it starts.
 	before=none
 	for _ in $(seq 50); do
 		file=$(session_file "${who:-$job}") && [ "$file" = "$before" ] && break

@@ -195,10 +195,10 @@ def check(good, text):
 
 
 def output(damaged, *command):
-    """The lines of a command's output; its status says if the store is damaged."""
+    """The lines of a command's output; its status is 1 if the store is damaged, or else 0."""
     out = subprocess.run(command, check=False, stdout=subprocess.PIPE,
                          stderr=subprocess.DEVNULL if damaged else None)
-    if out.returncode != int(damaged):
+    if out.returncode != damaged:
         raise SystemExit(f"{' '.join(command)}: status {out.returncode}")
     return out.stdout.decode().splitlines()
 

@@ -392,7 +392,7 @@ static void check_chunks(struct dep_store *s)
 	}
 	if (drop && gaps > s->loss.dropped_chunks)
 		defect(s, DEP_DEFECT_SEGMENTS, "%" PRIu64 " chunk%s missing, but only %" PRIu64
-		       " dropped", gaps, are(gaps), s->loss.dropped_chunks);
+		       " counted as dropped", gaps, are(gaps), s->loss.dropped_chunks);
 }
 
 /* ---- threads ---- */
