@@ -543,7 +543,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	h = pid ? bpf_map_lookup_elem(&held, &pid) : NULL;
 	if (!h)
 		return 0;
-	resumed = h->resumed;
+	resumed = !h->ns;
 	if (!bpf_map_delete_elem(&held, &pid) && !resumed)
 		count(EXEC_ENDED);
 	return 0;

@@ -61,9 +61,8 @@ struct exec_event {
 
 /** struct exec_pending - entry of the map of pending processes; the key is the pid */
 struct exec_pending {
-	u64 ns;			/* time of the stop; CLOCK_MONOTONIC */
+	u64 ns;			/* time of the stop; CLOCK_MONOTONIC.  0: it is being resumed */
 	u64 start;		/* start time of the process; CLOCK_BOOTTIME */
-	u64 resumed;		/* not 0: user space resumes the process; its end is not counted */
 };
 
 enum exec_count {

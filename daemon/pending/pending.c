@@ -72,8 +72,10 @@ static bool began(u64 ticks, u64 start_ns)
 
 /*
  * Resume @pid if it is stopped and is the process of entry @h, not a later process with the same
- * pid.  The entry says so first, since the process can end before its entry is removed.  The entry
- * is removed last, since the watchdog can be killed.  Return: true if the entry can be removed.
+ * pid.  Before it is resumed, the entry is marked, so that its end is not counted as that of a
+ * pending process.  The entry is removed last, since the watchdog can be killed in between.
+ *
+ * Return: true if the entry can be removed.
  */
 static bool release(int table, pid_t pid, struct exec_pending *h, u64 age_ms)
 {
@@ -84,7 +86,7 @@ static bool release(int table, pid_t pid, struct exec_pending *h, u64 age_ms)
 	if (!state || state == 'Z' || state == 'X' || !began(start, h->start))
 		return true;
 	if (state == 'T') {
-		h->resumed = 1;
+		h->ns = 0;
 		if (bpf_map_update_elem(table, &key, h, BPF_EXIST) && errno == ENOENT)
 			return true;
 		return !kill(pid, SIGCONT) || errno == ESRCH;

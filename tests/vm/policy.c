@@ -585,7 +585,7 @@ static void test_killed(bool with_guard)
 static void test_slow(void)
 {
 	enum { MANY = 64 };
-	uint64_t n = counts().given_up, end = now_ms() + PENDING_MS - 2000;
+	uint64_t n = counts().given_up, end = now_ms() + SOON_MS;
 	int early = 0, bad = 0;
 	pid_t pid[MANY];
 
