@@ -98,7 +98,8 @@ bool dep_judge_confined(void);
  * dep_memory_open() - open the memory of a process that the caller may trace
  * @proc: dep_proc_open() of it
  *
- * Return: a descriptor, for the present image only, or a negative errno.
+ * Return: a descriptor, for the present image only; -ESRCH: the process has ended; or another
+ * negative errno.
  */
 int dep_memory_open(int proc);
 /* Access memory. Return: 0; -EFAULT: not all of it can be accessed; or another negative errno. */

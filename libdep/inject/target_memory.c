@@ -16,7 +16,10 @@ int dep_memory_open(int proc)
 {
 	int fd = openat(proc, "mem", O_RDWR | O_CLOEXEC);
 
-	return fd < 0 ? -errno : fd;
+	/* The directory is that of a process, so the file exists until the process has ended. */
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	return fd;
 }
 
 static int failure(ssize_t n)

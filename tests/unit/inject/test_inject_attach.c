@@ -597,6 +597,48 @@ static void test_rseq_section(void **state)
 	close(fd);
 }
 
+/* Open the memory of @pid until that fails.  Return: the error, or 0 if @pid has ended before */
+static int open_until_ended(pid_t pid)
+{
+	int proc = dep_proc_open(pid), mem;
+
+	if (proc < 0)
+		return 0;
+	while ((mem = dep_memory_open(proc)) >= 0)
+		close(mem);
+	close(proc);
+	return mem;
+}
+
+/*
+ * Processes that end while their memory is opened.  In a small window the kernel's error is that of
+ * a file which does not exist: about 1 of 100 processes, if there are two.
+ */
+static void test_memory_of_ended(void **state)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, old;
+	int i, j, err, opened = 0;
+	pid_t pid[2];
+
+	(void)state;
+	/* So that nothing is left of a process that has ended. */
+	sigaction(SIGCHLD, &ignore, &old);
+	for (i = 0; i < 3000; i++) {
+		for (j = 0; j < 2; j++) {
+			pid[j] = fork();
+			if (!pid[j])
+				_exit(0);
+		}
+		for (j = 0; j < 2; j++) {
+			err = open_until_ended(pid[j]);
+			opened += err != 0;
+			assert_true(!err || err == -ESRCH);
+		}
+	}
+	sigaction(SIGCHLD, &old, NULL);
+	assert_true(opened);
+}
+
 int test_inject_take(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -615,6 +657,7 @@ int test_inject_take(void)
 		cmocka_unit_test(test_vdso_room),
 		cmocka_unit_test(test_middle_of_execve),
 		cmocka_unit_test(test_rseq_section),
+		cmocka_unit_test(test_memory_of_ended),
 	};
 
 	return cmocka_run_group_tests_name("take", tests, NULL, NULL);
