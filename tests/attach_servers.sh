@@ -51,13 +51,32 @@ states() {
 	done
 }
 
+# are_still FUNCTION PID...: are the states those in the file before?  Writes the file anew.
+are_still() {
+	mv before earlier
+	sleep 0.1
+	states "$@" >before
+	cmp -s before earlier
+}
+
+# states_before FUNCTION PID...: write the file before when nothing changes: a process that has just
+# got a signal has it pending
+states_before() {
+	states "$@" >before
+	wait_for 10 are_still "$@"
+}
+
+are_as_before() {
+	states "$@" >after
+	cmp -s before after
+}
+
 # idle NAME PID...: without load all of the state is as before
 idle() {
-	states state "${@:2}" >before
+	states_before state "${@:2}"
 	cycle $(($# - 1)) "${@:2}" && pass "$1, without load: $said" ||
 		fail "$1, without load: $said"
-	states state "${@:2}" >after
-	cmp -s before after && pass "$1: its state is as before" ||
+	wait_for 10 are_as_before state "${@:2}" && pass "$1: its state is as before" ||
 		fail "$1: $(diff before after | head -n 4 | paste -s -d '|')"
 }
 
@@ -85,13 +104,15 @@ load_ends() {
 # without a cycle, a server makes what it keeps.
 loaded() {
 	load_begins "${@:2}" && load_ends "$1, natively"
-	states files $pids >before
+	# shellcheck disable=SC2086
+	states_before files $pids
 	load_begins "${@:2}"
 	# shellcheck disable=SC2086
 	cycle $cycles $pids && pass "$1: $said" || fail "$1: $said"
 	load_ends "$1, clients"
 	# A server closes connections when it notices that their clients have ended.
-	wait_for 10 eval 'states files $pids >after; cmp -s before after' &&
+	# shellcheck disable=SC2086
+	wait_for 10 are_as_before files $pids &&
 		pass "$1: files, descriptors, signals and threads are as before" ||
 		fail "$1: $(diff before after | head -n 4 | paste -s -d '|')"
 }
@@ -264,11 +285,11 @@ postgres_loaded() {
 		fail "backends: $said"
 	pgbench_ends backends
 	wait_for 20 eval '! pgrep -P $pid -f "postgres: test" >/dev/null'
-	states files $pids >before
+	states_before files $pids
 	pgbench_begins postmaster -C
 	cycle $cycles "$pid" && pass "postmaster: $said" || fail "postmaster: $said"
 	pgbench_ends postmaster
-	wait_for 10 eval 'states files $pids >after; cmp -s before after' &&
+	wait_for 10 are_as_before files $pids &&
 		pass "postgres: files, descriptors, signals and threads are as before" ||
 		fail "postgres: $(diff before after | head -n 4 | paste -s -d '|')"
 	is "postgres: what it holds" "$(sql 'select count(*), count(distinct s) from
