@@ -21,6 +21,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <ucontext.h>
@@ -82,13 +83,24 @@ static int lacks_tables(const struct backtrace_note *note)
 	return !_Unwind_Find_FDE((void *)pc, &bases);
 }
 
+/* The unwinder leaves its frames by mov %rcx,%rsp; pop %rcx; jmp *%rcx. */
+static int has_unwound(uint64_t interrupted)
+{
+	static const uint8_t end[] = { 0x59, 0xff, 0xe1 };
+	const void *p = (const void *)interrupted;
+
+	return !memcmp(p, end, sizeof(end)) || !memcmp(p, end + 1, sizeof(end) - 1);
+}
+
 static void take(struct backtrace_note *note, uint64_t interrupted)
 {
-	uint32_t kind = BACKTRACE_IN_UNWINDER;
+	uint32_t kind;
 
 	note->tid = (uint32_t)gettid();
 	note->number = number;
-	if (interrupted - unwinder >= unwinder_end - unwinder) {
+	if (interrupted - unwinder < unwinder_end - unwinder) {
+		kind = has_unwound(interrupted) ? BACKTRACE_UNWOUND : BACKTRACE_IN_UNWINDER;
+	} else {
 		note->n = (uint32_t)backtrace((void **)note->pc, BACKTRACES_FRAMES);
 		kind = lacks_tables(note) ? BACKTRACE_NO_TABLES : BACKTRACE_WHOLE;
 	}

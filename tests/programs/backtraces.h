@@ -15,6 +15,8 @@ enum backtrace_kind {
 	BACKTRACE_NO_TABLES,
 	/* The unwinder was interrupted: no addresses. */
 	BACKTRACE_IN_UNWINDER,
+	/* The same, but rsp is already that of the frame with the handler of the exception. */
+	BACKTRACE_UNWOUND,
 };
 
 /**

@@ -22,6 +22,8 @@
  *    sigreturn.  The unwinder has no return address for it any more.
  *  - The unwind tables of longjmp() describe the function that it goes to, from the instruction on
  *    that loads the first register.  libdep has all frames up to the jump.
+ *  - The unwinder, too, sets rsp before it jumps to the handler of an exception.  Behind a handler
+ *    of a signal, libdep goes by rsp: the frames that the unwinder leaves have ended.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -461,6 +463,11 @@ static const char *compare_from(struct check *c, const struct sample *x,
 	return NULL;
 }
 
+static bool in_unwinder(const struct sample *x)
+{
+	return x->note->kind == BACKTRACE_IN_UNWINDER || x->note->kind == BACKTRACE_UNWOUND;
+}
+
 static const char *compare(struct check *c, const struct sample *x, const struct dep_call_stack *s)
 {
 	const char *why = "another frame";
@@ -472,7 +479,7 @@ static const char *compare(struct check *c, const struct sample *x, const struct
 		return "no handler";
 	if (c->deepest < s->n)
 		c->deepest = s->n;
-	if (x->note->kind == BACKTRACE_IN_UNWINDER) {
+	if (in_unwinder(x)) {
 		c->unwinders++;
 		return NULL;
 	}
@@ -485,19 +492,37 @@ static const char *compare(struct check *c, const struct sample *x, const struct
 	return why;
 }
 
-/* Is @behind the same stack as @s without the innermost frame, the handler's? */
-static bool same_behind(const struct dep_call_stack *s, const struct dep_call_stack *behind)
+/* Is @behind the same stack as @s without its @skip innermost frames? */
+static bool same_from(const struct dep_call_stack *s, size_t skip,
+		      const struct dep_call_stack *behind)
 {
 	size_t i;
 
-	if (!behind->found || behind->n + 1 != s->n || behind->incomplete != s->incomplete)
+	if (!behind->found || behind->n + skip != s->n || behind->incomplete != s->incomplete)
 		return false;
 	for (i = 0; i < behind->n; i++)
-		if (behind->frame[i].kind != s->frame[i + 1].kind ||
-		    behind->frame[i].site != s->frame[i + 1].site ||
-		    behind->frame[i].pc != s->frame[i + 1].pc)
+		if (behind->frame[i].kind != s->frame[i + skip].kind ||
+		    behind->frame[i].site != s->frame[i + skip].site ||
+		    behind->frame[i].pc != s->frame[i + skip].pc)
 			return false;
 	return true;
+}
+
+/* Is @behind the right stack behind the handler, whose frame is the innermost one of @s? */
+static bool is_behind(struct check *c, const struct sample *x, const struct dep_call_stack *s,
+		      const struct dep_call_stack *behind)
+{
+	size_t skip;
+
+	if (same_from(s, 1, behind))
+		return true;
+	/* The rest of longjmp() counts for the function that it goes to. */
+	if (behind->found && in_longjmp(c, s->frame->site) && !compare_from(c, x, behind, 0, 4))
+		return true;
+	for (skip = 2; x->note->kind == BACKTRACE_UNWOUND && skip < s->n; skip++)
+		if (same_from(s, skip, behind))
+			return true;
+	return false;
 }
 
 static void compare_sample(struct check *c, const struct sample *x, const struct dep_call_stack *s,
@@ -505,7 +530,7 @@ static void compare_sample(struct check *c, const struct sample *x, const struct
 {
 	const char *why = compare(c, x, s);
 
-	c->compared += x->note->kind != BACKTRACE_IN_UNWINDER;
+	c->compared += !in_unwinder(x);
 	if (why) {
 		if (c->wrong++ < PRINTED)
 			print_both(c, x, s, why);
@@ -514,10 +539,7 @@ static void compare_sample(struct check *c, const struct sample *x, const struct
 	if (!x->has_behind)
 		return;
 	c->behind++;
-	if (same_behind(s, behind))
-		return;
-	/* The rest of longjmp() counts for the function that it goes to. */
-	if (behind->found && in_longjmp(c, s->frame->site) && !compare_from(c, x, behind, 0, 4))
+	if (is_behind(c, x, s, behind))
 		return;
 	if (c->wrong++ < PRINTED)
 		print_both(c, x, behind, "behind the handler");
