@@ -14,7 +14,7 @@ export BUILD=${BUILD:-build} LONG=${LONG:-0} LC_ALL=C
 unset MAKEFLAGS MFLAGS MAKELEVEL
 suites="integrity:120 trace:30 loss:60 life:60 adopt:60 uring:60 memcg:30 storm:150 fuzz:100"
 suites="$suites view:60 reuse:60 stall:90 compat:30 charge:60"
-suites="$suites policy:200 record:900 trouble:60 charged:200 attach:700"
+suites="$suites policy:400 record:900 trouble:60 charged:200 attach:700"
 # Only those that are named, or with LONG=1: threads takes minutes, the others have guests of their
 # own, see host.sh and systemd.sh.
 named="threads:500"
