@@ -51,7 +51,7 @@ states() {
 	done
 }
 
-# are_still FUNCTION PID...: are the states those in the file before?  Writes the file anew.
+# are_still FUNCTION PID...: write the states to the file before; are they what it had?
 are_still() {
 	mv before earlier
 	sleep 0.1
@@ -59,13 +59,14 @@ are_still() {
 	cmp -s before earlier
 }
 
-# states_before FUNCTION PID...: write the file before when nothing changes: a process that has just
-# got a signal has it pending
+# states_before FUNCTION PID...: write the states to the file before, when they do not change: a
+# signal that a process has just got is still pending
 states_before() {
 	states "$@" >before
 	wait_for 10 are_still "$@"
 }
 
+# are_as_before FUNCTION PID...: are the states what the file before has?
 are_as_before() {
 	states "$@" >after
 	cmp -s before after

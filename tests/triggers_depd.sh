@@ -124,7 +124,7 @@ whole "its snapshot" attached.1
 wait_for 60 test -e behind.1/catalog.db && pass "attach --background" ||
 	fail "attach --background: $(cat err)"
 # depd counts a snapshot in the step after its store has been closed.
-wait_for 60 eval '[ "$(session 0 "s[\"last\"][\"snapshot_count\"] > 0")" = True ]' || true
+wait_for 60 eval '[ "$(session 0 "s[\"last\"][\"snapshot_count\"] > 0")" = True ]'
 is "depd counts what it makes" "$(session 0 's["last"]["snapshot_count"]') $(session 0 '
 s["last"]["newest"]["store"].rsplit("/", 1)[1] + " " + s["last"]["newest"]["reason"]')" \
 	"1 behind.1 call"

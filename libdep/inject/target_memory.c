@@ -16,7 +16,7 @@ int dep_memory_open(int proc)
 {
 	int fd = openat(proc, "mem", O_RDWR | O_CLOEXEC);
 
-	/* The directory is that of a process, so the file exists until the process has ended. */
+	/* Every process has this file, so ENOENT says that the process has just ended. */
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
 	return fd;

@@ -483,7 +483,7 @@ static void test_overflow(void)
 	check(b.stopped + b.missed - a.stopped - a.missed == MANY && b.missed > a.missed,
 	      "nobody reads: %d held, %d missed", (int)(b.stopped - a.stopped),
 	      (int)(b.missed - a.missed));
-	/* Also if the watchdog has let all of them go: the next test needs the room. */
+	/* Make room for the next test.  Below, nothing is read if all have ended already. */
 	hear(0);
 	for (int i = 0; i < MANY; i++)
 		bad += until_ended(pid[i], 20000) != 0;

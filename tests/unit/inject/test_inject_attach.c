@@ -612,7 +612,7 @@ static int open_until_ended(pid_t pid)
 
 /*
  * Processes that end while their memory is opened.  In a small window the kernel's error is that of
- * a file which does not exist: about 1 of 100 processes, if there are two.
+ * a file which does not exist.  Where two processes were forked in turn, up to 2 in 100 met it.
  */
 static void test_memory_of_ended(void **state)
 {
